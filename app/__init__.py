@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from app.version import VERSION as VERSION
@@ -51,9 +52,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """Import a public name when it is first used: the command line starts without what it does not need."""
-    import importlib
-
     for module, names in PUBLIC.items():
         if name in names:
-            return getattr(importlib.import_module(module), name)
+            return getattr(import_module(module), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

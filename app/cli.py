@@ -1,9 +1,8 @@
 """The command line: what was asked for, and the exit code it ends with. Heavy imports wait until they are needed."""
 
-from __future__ import annotations
-
 import argparse
 import io
+import logging
 import os
 import re
 import sys
@@ -12,10 +11,11 @@ from contextlib import contextmanager, nullcontext
 from functools import partial
 from importlib import import_module
 from textwrap import fill
-from typing import Any, NamedTuple, NoReturn
+from typing import NamedTuple, NoReturn
 
-from app.options import add_docs, add_json, file_path, first_day, last_day, pattern, probability, span, weights
-from app.version import VERSION
+from app.commands.options import OPTIONS
+from core.errors import RequestError, SelfRAGError
+from core.text import clean
 
 EPILOG = """commands:
   ask QUESTION  ask; needed only before a question that is a command's name
@@ -65,8 +65,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     except Exception as error:  # noqa: BLE001 - whatever it is, it is told in a sentence
         from app.terminal.screen import print_error
-        from core.errors import SelfRAGError
-        from core.text import clean
 
         if options is not None and options.debug:
             import traceback
@@ -85,8 +83,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 @contextmanager
 def _log() -> Iterator[None]:
     """Send what the program logs to stderr: nodes, calls and syncs, never a text of a document or a secret."""
-    import logging
-
     handler = logging.StreamHandler()
     handler.setFormatter(logging.Formatter("%(levelname)s %(name)s: %(message)s"))
     logger = logging.getLogger("selfrag")
@@ -124,8 +120,6 @@ class _Parser(argparse.ArgumentParser):
     """A parser whose complaint is one sentence, as every other error is."""
 
     def error(self, message: str) -> NoReturn:
-        from core.errors import RequestError
-
         raise RequestError(f"{message}; see {self.prog} --help.")
 
     def format_help(self) -> str:
@@ -221,7 +215,7 @@ COMMANDS = {
 
 
 def _parser(name: str) -> argparse.ArgumentParser:
-    """Make the parser of a command. Its options are beside its function, unless importing that is slow."""
+    """Make the parser of a command."""
     description, example, usage = COMMANDS[name]
     parser = _Parser(
         prog="python -m app",
@@ -231,12 +225,8 @@ def _parser(name: str) -> argparse.ArgumentParser:
         formatter_class=_Formatter,
         allow_abbrev=False,
     )
-    if name in ("ask", "chat"):
-        _add_asking(parser, one=name == "ask")
-    if name not in ("ask", "pull"):
-        import_module(f".commands.{name}", __package__).add_options(parser)
-    if name == "compare":
-        _add_settings(parser)
+    if name in OPTIONS:
+        OPTIONS[name](parser)
     parser.add_argument("--quiet", action="store_true", help="print no trace, no notes, only the result")
     parser.add_argument("--debug", action="store_true", help="show the log, and a traceback if something fails")
     if len(parser._action_groups) > 2:
@@ -245,76 +235,6 @@ def _parser(name: str) -> argparse.ArgumentParser:
 
 
 PARSERS = {name: partial(_parser, name) for name in COMMANDS}
-
-
-def _add_asking(parser: argparse.ArgumentParser, *, one: bool) -> None:
-    """Which documents are asked, how, and what is shown of it; of ``one`` question that is given, also in a file."""
-    add_docs(parser)
-    parser.add_argument(
-        "--source",
-        action="append",
-        type=pattern,
-        metavar="PATTERN",
-        help="search only files whose name or path fits, such as 'lease*.pdf'; quote it; repeatable",
-    )
-    parser.add_argument("--explain", action="store_true", help="give a reason with each verdict")
-    asked = parser.add_argument_group("which passages to search")
-    asked.add_argument("--page", type=span, metavar="N[-M]", help="search only this page, or these pages")
-    asked.add_argument(
-        "--since",
-        type=first_day,
-        metavar="DAY",
-        help="search only what is dated DAY (2024-05-31, 2024-05, 2024) or later",
-    )
-    asked.add_argument("--until", type=last_day, metavar="DAY", help="search only what is dated DAY or earlier")
-    _add_settings(parser)
-    shown = parser.add_argument_group("what to show")
-    shown.add_argument("--costs", action="store_true", help="print what each phase cost: calls, tokens, seconds")
-    shown.add_argument("--no-stream", action="store_true", help="show no drafts on a terminal as they are written")
-    if one:
-        parser.add_argument("question", nargs="+", help="the question")
-        add_json(parser)
-        parser.add_argument(
-            "--picture", type=file_path, metavar="FILE", help="draw the run into FILE: .svg, .png or .mmd"
-        )
-        shown.add_argument(
-            "--version", action="version", version=f"self-rag {VERSION}", help="print the version, and exit"
-        )
-
-
-# The options that beat a setting: what each takes, choices or a kind and its name in the help, and what it does.
-SETTINGS: tuple[tuple[str, Any, str], ...] = (
-    ("--mode", ("adaptive", "always", "never"), "when to search (adaptive)"),
-    ("--strategy", ("combined", "per-passage"), "one draft from all passages, or one for each"),
-    ("--k", (int, "N"), "passages to retrieve (4)"),
-    (
-        "--fallback",
-        ("abstain", "direct", "passages"),
-        "when nothing found is relevant: abstain, answer without documents, or draft from the best passages",
-    ),
-    ("--retrieve-threshold", (probability, "P"), "the least P(retrieve) with which to search"),
-    ("--relevance-threshold", (probability, "P"), "the least P(relevant) of a passage that is read"),
-    ("--support-threshold", (probability, "P"), "the least P(full) + P(partial) of a claim that holds"),
-    ("--caution", (probability, "P"), "the least confidence of an answer: 0 dares all, 1 nothing"),
-    (
-        "--scoring",
-        ("paper", "support-first"),
-        "what ranks candidates: the weighted sum of the paper, or 5 times support and the rating (paper)",
-    ),
-    ("--weights", (weights, "REL,SUP,USE"), "the weights of the paper's score (1,1,0.5)"),
-    ("--constraints", ("soft", "hard"), "hard: give no answer with an unsupported claim, or of little use (soft)"),
-    ("--temperature", (float, "T"), "of drafts, 0 to 2 (0)"),
-    ("--answer-tokens", (int, "N"), "the most tokens of a draft, 20 to 4000 (400)"),
-)
-
-
-def _add_settings(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("how to search, draft and judge")
-    for option, takes, use in SETTINGS:
-        if isinstance(takes[0], str):
-            group.add_argument(option, choices=takes, help=use)
-        else:
-            group.add_argument(option, type=takes[0], metavar=takes[1], help=use)
 
 
 def _command(name: str) -> Callable[[argparse.Namespace], int]:

@@ -1,27 +1,30 @@
 """Bind the models and the library to the graph, as the settings say."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from langchain_core.embeddings import Embeddings
+from langchain_core.language_models import BaseChatModel
 
 from app.settings import EMBEDDED, OF_A_QUESTION, Settings
+from core.background import in_background
 from core.errors import RequestError
-from models.calibration import Fits
-from run.context import Context, Limits, Services, Thresholds, Weights
-
-if TYPE_CHECKING:
-    from langchain_core.embeddings import Embeddings
-    from langchain_core.language_models import BaseChatModel
-
-    from models.calibration import Calibration
-    from models.chat import Chat
-    from models.embedded import EmbeddedServer
-    from models.model_files import Progress
-    from models.prefix_cache import Prefixes
-    from retrieval.filters import Filter
-    from run.context import RetrieverLike
+from models.calibration import EMBEDDED as CALIBRATED
+from models.calibration import MINILM, Calibration, Fits, adapter_file, adapters_are_intact
+from models.chat import CONCURRENCY, Chat
+from models.connect import arguments_of, openai_chat, provider_chat
+from models.critic import Critic
+from models.embedded import EmbeddedServer, serve
+from models.embeddings import NAME, MiniLM
+from models.generator import Generator
+from models.model_files import CHAT_MODEL, EMBEDDING_MODEL, TOKENIZER, Progress, ensure, verify_external
+from models.prefix_cache import Prefixes
+from prompts.answer_check import USEFULNESS
+from prompts.decide import RETRIEVE
+from prompts.shared import FIXED, with_all_examples
+from retrieval.filters import Filter
+from run.context import Context, Limits, RetrieverLike, Services, Thresholds, Weights
 
 CALLERS = "the caller's own"  # the name of a model that no setting names
 REMOTE_CALL_SECONDS = 60.0
@@ -45,9 +48,6 @@ def services_of(
 
     ``model`` and ``critic`` replace the models that the settings name; ``model`` alone replaces both.
     """
-    from models.critic import Critic
-    from models.generator import Generator
-
     if model:
         settings = settings.model_copy(update={"selfrag_chat_model": CALLERS, "selfrag_critic_model": None})
     if critic:
@@ -64,8 +64,6 @@ def services_of(
 
 def services_without_models(settings: Settings, retriever: RetrieverLike) -> Services:
     """As `services_of`, but nothing is loaded: enough for the fingerprint of a system, and not for a question."""
-    from models.calibration import MINILM
-
     nothing: Any = None
     calibration = calibration_of(critic_name(settings), settings)
     calibrated = calibration.thresholds if calibration else {}
@@ -97,15 +95,11 @@ def services_without_models(settings: Settings, retriever: RetrieverLike) -> Ser
 
 
 def critic_name(settings: Settings) -> str:
-    """The name of the model that judges."""
     return settings.selfrag_critic_model or settings.chat_model
 
 
 def calibration_of(critic: str, settings: Settings) -> Calibration | None:
     """What was calibrated for the critic: only the embedded model's own file has any, with all of its adapters."""
-    from models.calibration import EMBEDDED as CALIBRATED
-    from models.calibration import adapters_are_intact
-
     own = critic == EMBEDDED and settings.selfrag_model_path is None
     return CALIBRATED if own and adapters_are_intact() else None
 
@@ -136,13 +130,8 @@ def context_of(settings: Settings, *, explain: bool = False, within: Filter | No
 
 def chat_of(name: str, settings: Settings, progress: Progress | None = None) -> Chat:
     """The chat model ``name``: ``embedded``, ``provider:model``, or a model of the endpoint."""
-    from models.chat import CONCURRENCY
-    from models.connect import openai_chat, provider_chat
-
     seconds, most = settings.selfrag_call_seconds, settings.selfrag_concurrency
     if name == EMBEDDED:
-        from prompts.shared import with_all_examples
-
         server = embedded_server(settings, progress)
         endpoint = server.start()
         chat = openai_chat(
@@ -170,9 +159,6 @@ def chat_of(name: str, settings: Settings, progress: Progress | None = None) -> 
 
 def embedded_server(settings: Settings, progress: Progress | None = None) -> EmbeddedServer:
     """This process's server of the embedded model, started, with the adapters that were trained for its file."""
-    from models.calibration import adapter_file
-    from models.embedded import serve
-
     calibration = calibration_of(EMBEDDED, settings)
     adapters = [adapter_file(choice) for choice in calibration.adapters] if calibration else []
     return serve(chat_file(settings, progress), prefixes_of(settings), adapters)
@@ -180,9 +166,6 @@ def embedded_server(settings: Settings, progress: Progress | None = None) -> Emb
 
 def chat_over(model: BaseChatModel, settings: Settings) -> Chat:
     """Call a LangChain chat model of the caller's own, whose client is the caller's to bound."""
-    from models.chat import CONCURRENCY, Chat
-    from models.connect import arguments_of
-
     return Chat(
         lambda: model,
         name_of(model),
@@ -200,18 +183,11 @@ def name_of(model: BaseChatModel) -> str:
 
 def prefixes_of(settings: Settings) -> Prefixes:
     """The fixed parts of the prompts that a question is most often asked with; the first one needed comes last."""
-    from models.prefix_cache import Prefixes
-    from prompts.answer_check import USEFULNESS
-    from prompts.decide import RETRIEVE
-    from prompts.shared import FIXED
-
     return Prefixes(settings.models_folder / "prefixes", (USEFULNESS.messages, RETRIEVE.messages, FIXED))
 
 
 def chat_file(settings: Settings, progress: Progress | None = None) -> Path:
     """The embedded chat model's file: the one named, or the default, fetched if need be."""
-    from models.model_files import CHAT_MODEL, ensure, verify_external
-
     if settings.selfrag_model_path:
         return verify_external(settings.selfrag_model_path.expanduser())
     return ensure(CHAT_MODEL, settings.models_folder, progress)
@@ -223,7 +199,6 @@ def embeddings_of(settings: Settings, progress: Progress | None = None) -> tuple
     if name and ":" not in name:
         raise RequestError(f"SELFRAG_EMBEDDING_MODEL is {name}: write it as provider:model.")
     if name:
-        from core.background import in_background
         from models.remote_embeddings import openai_embeddings, provider_embeddings
 
         seconds = settings.selfrag_call_seconds or REMOTE_CALL_SECONDS
@@ -231,9 +206,6 @@ def embeddings_of(settings: Settings, progress: Progress | None = None) -> tuple
             url, key = settings.openai_base_url or settings.openai_api_base, settings.key
             return openai_embeddings(name, base_url=url, api_key=key, call_seconds=seconds, run=in_background), name
         return provider_embeddings(name, call_seconds=seconds, run=in_background), name
-    from models.embeddings import NAME, MiniLM
-    from models.model_files import EMBEDDING_MODEL, TOKENIZER, ensure
-
     model = ensure(EMBEDDING_MODEL, settings.models_folder, progress)
     return MiniLM(model, ensure(TOKENIZER, settings.models_folder, progress)), NAME
 
@@ -244,7 +216,6 @@ def usual_concurrency(settings: Settings) -> int:
 
 
 def questions_at_once(settings: Settings) -> int:
-    """How many questions a server answers at the same time."""
     return settings.selfrag_server_concurrency or usual_concurrency(settings)
 
 

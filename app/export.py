@@ -1,22 +1,17 @@
 """Answers with their evidence as a file: Markdown, JSON, or one HTML page that needs no other file."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from html import escape
-from typing import TYPE_CHECKING
 
+from app.checking.checked_text import CheckedText
 from app.conversations.thread import Thread, ThreadTurn
+from app.results.result import Result
 from app.terminal.show_check import as_page, counts_of, marked_text, page, verdict_of
 from core.markup import Html, joined, tag
 from core.passages import place_of
 from core.step_wording import spent
 from core.text import as_json, clean
 from core.types import Citation
-
-if TYPE_CHECKING:
-    from app.checking.checked_text import CheckedText
-    from app.results.result import Result
 
 TYPES = {"markdown": ("text/markdown", "md"), "json": ("application/json", "json"), "html": ("text/html", "html")}
 

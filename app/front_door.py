@@ -1,18 +1,21 @@
 """The front door: ask questions of documents from Python, as the command line does."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Sequence
 from contextlib import aclosing
 from copy import copy
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import Any, Self, cast
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from app import compose
 from app.checking.checked_text import Check, CheckedText, check_text
 from app.checking.verification import VerifiedClaim, require_claim, verify
+from app.libraries import library_to_ask
 from app.results.events import DraftToken, Event, Finished, NodeStarted, ResumedNodes, draft_text, finished_node
 from app.results.result import Result, Results, result_of
 from app.results.stamp import Stamp, calibration_name, stamp_of, with_library
@@ -27,16 +30,10 @@ from grounding.claims import Statement
 from models.telemetry import export_spans, recorded
 from nodes.concurrency import gather_bounded
 from retrieval.adapter import adapted
+from retrieval.library.library import Library
 from run.context import Context, RetrieverLike, Services
 from run.initial_state import require_conversation, require_question, require_standalone
 from run.state import SelfRAGState
-
-if TYPE_CHECKING:
-    from langchain_core.language_models import BaseChatModel
-    from langchain_core.runnables import RunnableConfig
-    from langgraph.checkpoint.base import BaseCheckpointSaver
-
-    from retrieval.library.library import Library
 
 
 class SelfRAG:
@@ -90,8 +87,6 @@ class SelfRAG:
         A ``context`` with a filter is checked against the documents. Raises `RequestError` where there is nothing to
         ask.
         """
-        from app.libraries import library_to_ask
-
         settings, screen = settings or load_settings(), screen or Screen(quiet=True)
         within = context.filter if context else None
         library = library_to_ask([Path(path) for path in paths] or None, settings, screen, within)

@@ -1,7 +1,5 @@
 """Which documents a question is asked of: those named, the library, or the sample."""
 
-from __future__ import annotations
-
 import hashlib
 import logging
 import os
@@ -9,20 +7,20 @@ import platform
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from app.compose import embeddings_of
 from app.settings import Settings
 from app.terminal.inventory import MOST_LINES, counts
 from app.terminal.screen import Screen
+from core.errors import IndexBusy, RequestError
+from core.files import make_private, read_regular
 from core.text import shown
-
-if TYPE_CHECKING:
-    from retrieval.filters import Filter
-    from retrieval.library.library import Library
-    from retrieval.splitter import SplitSettings
-    from retrieval.store import Machine, Model, Uploads
-    from retrieval.sync_report import SyncReport
+from retrieval.documents.load import LARGEST, SUFFIXES
+from retrieval.filters import Filter
+from retrieval.library.library import Library, library_folder, library_name, names_database, open_store
+from retrieval.splitter import SplitSettings
+from retrieval.store import UPLOADS, WAIT, Machine, Model, Upload, Uploads
+from retrieval.sync_report import SyncReport
 
 log = logging.getLogger("selfrag.library")
 _INSTALLED = Path(__file__).resolve().with_name("sample")  # what a wheel has in place of a checkout's data/library
@@ -31,10 +29,6 @@ SAMPLE = _INSTALLED if _INSTALLED.is_dir() else _INSTALLED.parents[1] / "data" /
 
 def open_library(name: str, settings: Settings, screen: Screen) -> Library:
     """Open or make the library of a name with the settings' store, embedding model and splitter."""
-    from core.errors import RequestError
-    from retrieval.splitter import SplitSettings
-    from retrieval.store import Model
-
     if settings.selfrag_chunk_overlap >= settings.selfrag_chunk_size:
         raise RequestError("SELFRAG_CHUNK_OVERLAP must be less than SELFRAG_CHUNK_SIZE.")
     with screen.downloads() as progress:
@@ -44,8 +38,6 @@ def open_library(name: str, settings: Settings, screen: Screen) -> Library:
 
 
 def _open(name: str, settings: Settings, model: Model, split: SplitSettings) -> Library:
-    from retrieval.library.library import Library, open_store
-
     url = settings.selfrag_store
     home, machine = home_of(url, settings), machine_of(settings)
     return Library(open_store(url, name, model, search=settings.selfrag_search, home=home, machine=machine), split)
@@ -53,8 +45,6 @@ def _open(name: str, settings: Settings, model: Model, split: SplitSettings) -> 
 
 def machine_of(settings: Settings) -> Machine:
     """Which files this machine reads of a library that others read too."""
-    from retrieval.store import Machine
-
     shared = [
         Path(one).expanduser().resolve() for one in (settings.selfrag_shared_folders or "").split(os.pathsep) if one
     ]
@@ -99,8 +89,6 @@ def library_to_ask(
 
 def open_docs(docs: Sequence[Path], settings: Settings, screen: Screen) -> Library:
     """The index of ``docs`` alone, kept apart from the library and used again."""
-    from retrieval.library.library import library_name
-
     library = open_library(library_name(docs), settings, screen)
     library.add(docs)
     return library
@@ -113,8 +101,6 @@ def open_served(settings: Settings, screen: Screen, uploads: Path) -> tuple[Libr
     sync(library, screen, complete=False)
     if library.sources():
         return library, None
-    from retrieval.library.library import library_name
-
     screen.note(f"your library is empty, so the sample in {shown(SAMPLE)} is asked until you upload a document.")
     sample = _open(library_name([SAMPLE]), settings, library.store.model, library.settings)
     sample.add([SAMPLE])
@@ -149,8 +135,6 @@ def add_uploads(library: Library, uploads: Path) -> None:
 
     A database keeps uploads itself: what an older version, or a copy, left in it as files of this folder is moved.
     """
-    from core.errors import RequestError
-
     if library.store.uploads:
         if uploads.resolve() in library.roots():
             move_uploads(library.store.uploads, uploads.resolve())
@@ -166,10 +150,6 @@ def move_uploads(uploads: Uploads, folder: Path) -> list[Path]:
 
     The files stay where they are. The next sync reads what was stored.
     """
-    from core.files import read_regular
-    from retrieval.documents.load import LARGEST, SUFFIXES
-    from retrieval.store import UPLOADS, Upload
-
     stored, moved = uploads.stored(), []
     for file in sorted(folder.rglob("*")):
         path = UPLOADS + b"/" + os.fsencode(file.relative_to(folder))
@@ -186,9 +166,6 @@ def move_uploads(uploads: Uploads, folder: Path) -> list[Path]:
 
 def home_of(url: str, settings: Settings) -> Path | None:
     """Where a store's URL keeps libraries, each of which is closed to other users; None for a database."""
-    from core.files import make_private
-    from retrieval.library.library import library_folder, names_database
-
     if names_database(url):
         return None
     home = library_folder(url, settings.libraries_folder)
@@ -211,9 +188,6 @@ def sync(library: Library, screen: Screen, complete: bool) -> None:
 
     Raises `IndexBusy` where that will not do, or is nothing yet, after a moment's wait for the other process.
     """
-    from core.errors import IndexBusy
-    from retrieval.store import WAIT
-
     for seconds in (WAIT,) if complete else (0.0, WAIT):
         try:
             with screen.indexing() as progress:

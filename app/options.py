@@ -1,7 +1,5 @@
 """How the words of an option or a setting are read."""
 
-from __future__ import annotations
-
 import calendar
 import errno
 import math
@@ -11,12 +9,10 @@ from argparse import ArgumentParser, ArgumentTypeError, _ActionsContainer
 from collections.abc import Iterable
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from core.text import is_blank, without_surrogates
-
-if TYPE_CHECKING:
-    from core.errors import RequestError
+from core.errors import RequestError
+from core.files import require_regular, write_private
+from core.text import is_blank, shown, without_surrogates
 
 
 def probability(word: str) -> float:
@@ -76,26 +72,20 @@ def pattern(word: str) -> str:
 
 
 def add_docs(parser: ArgumentParser, use: str = "ask this file or folder alone") -> None:
-    """The option ``--docs``."""
     parser.add_argument("--docs", action="append", type=file_path, metavar="PATH", help=f"{use}; repeatable")
 
 
 def add_json(parser: ArgumentParser) -> None:
-    """The option ``--json``."""
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
 
 
 def add_concurrency(parser: _ActionsContainer, what: str = "questions") -> None:
-    """The option ``--concurrency``."""
     use = f"{what} at a time (1 with the embedded model, else 8)"
     parser.add_argument("--concurrency", type=count, metavar="N", help=use)
 
 
 def require_output(path: Path, *suffixes: str) -> None:
     """Refuse a file of another ending, or that can be seen not to be writable, before anything is asked for it."""
-    from core.errors import RequestError
-    from core.text import shown
-
     if path.suffix not in suffixes:
         endings = " or ".join(filter(None, (", ".join(suffixes[:-1]), suffixes[-1])))
         raise RequestError(f"{shown(path.name)} cannot be written: name a file that ends in {endings}.")
@@ -117,8 +107,6 @@ def count(word: str) -> int:
 
 def require_writable_file(path: Path) -> None:
     """Refuse a file that can be seen not to be writable, before a question is asked for it."""
-    from core.files import require_regular
-
     try:
         if os.path.lexists(path):
             require_regular(path, follow_links=False)
@@ -132,8 +120,6 @@ def require_writable_file(path: Path) -> None:
 
 def write_file(path: Path, data: bytes) -> None:
     """Write a file that the user alone may read. Raises `RequestError` where it cannot be written."""
-    from core.files import write_private
-
     try:
         write_private(path, data)
     except OSError as error:
@@ -141,18 +127,11 @@ def write_file(path: Path, data: bytes) -> None:
 
 
 def unwritable(path: Path, error: OSError) -> RequestError:
-    """The error of a file that cannot be written."""
-    from core.errors import RequestError
-    from core.text import shown
-
     return RequestError(f"{shown(path)} cannot be written ({error.strerror}): name another file.")
 
 
 def require_docs(paths: Iterable[Path] | None, named_by: str = "the path given to --docs") -> None:
     """Raise `RequestError` for a path that is not there, before any model is loaded."""
-    from core.errors import RequestError
-    from core.text import shown
-
     for path in paths or ():
         if not os.path.exists(path):  # noqa: PTH110 - Path's own raises for a name that is too long
             raise RequestError(f"{shown(path)} does not exist: check {named_by}.")

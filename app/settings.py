@@ -1,7 +1,5 @@
 """What the environment and ``.env`` say. An explicit option beats the environment, which beats ``.env``."""
 
-from __future__ import annotations
-
 import errno
 import io
 import os
@@ -9,6 +7,8 @@ from pathlib import Path
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
+import platformdirs
+from dotenv import load_dotenv
 from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
@@ -145,7 +145,6 @@ class Settings(BaseSettings):
 
     @property
     def uses_embedded(self) -> bool:
-        """Whether the embedded model writes or judges."""
         return EMBEDDED in (self.chat_model, self.selfrag_critic_model)
 
     @property
@@ -169,8 +168,6 @@ class Settings(BaseSettings):
         return self._home("data") / (f"{name}-of-tokens" if self.selfrag_tokens_file else name)
 
     def _home(self, kind: Literal["cache", "data"]) -> Path:
-        import platformdirs
-
         if self.selfrag_home:
             return self.selfrag_home.expanduser()
         default = platformdirs.user_cache_path if kind == "cache" else platformdirs.user_data_path
@@ -203,8 +200,6 @@ def load_settings() -> Settings:
 
     Raises `RequestError` naming the first setting that is wrong.
     """
-    from dotenv import load_dotenv
-
     try:
         load_dotenv(stream=_EnvFile(), override=False)
     except (OSError, ValueError) as error:

@@ -1,7 +1,5 @@
 """The graphs that `langgraph dev` serves: Self-RAG itself, and a chat in front of it that speaks in messages."""
 
-from __future__ import annotations
-
 import asyncio
 from contextlib import aclosing
 from functools import cache

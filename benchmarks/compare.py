@@ -13,7 +13,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from app.commands.eval import add_options, evaluate
+from app.commands.eval import evaluate
+from app.commands.options import add_eval
 from benchmarks.harness import exit_code_of, option_parser
 from benchmarks.peers import peers
 from evaluation.datasets.question_set import name_of
@@ -22,7 +23,7 @@ from evaluation.datasets.question_set import name_of
 def main(arguments: Sequence[str] | None = None) -> int:
     """Ask, write the report, and say where it is; the exit code is the command line's."""
     parser = option_parser(__doc__)
-    add_options(parser)
+    add_eval(parser)
     parser.add_argument("--quiet", action="store_true", help="print the table and the report's path alone")
     options = parser.parse_args(arguments)
     # Said here, so that the path printed is the one that is written.

@@ -33,7 +33,6 @@ def append(descriptor: int, line: bytes) -> None:
 
 
 def unwritable(path: Path, error: OSError) -> RequestError:
-    """Return the error for results that cannot be written."""
     reason = error.strerror or error
     return RequestError(f"{shown(path)} cannot be written ({reason}): free space, or name another folder with --out.")
 

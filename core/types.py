@@ -209,7 +209,6 @@ class Usage(TypedDict):
 
 
 def no_usage() -> Usage:
-    """Return a usage of zero."""
     return Usage(model_calls=0, input_tokens=0, cached_input_tokens=0, output_tokens=0, estimated=False)
 
 

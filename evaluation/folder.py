@@ -2,19 +2,17 @@
 
 import json
 import os
-from contextlib import suppress
 from pathlib import Path
 
 from core.errors import RequestError
-from core.files import make_private, make_private_folder, open_regular, read_json, replace_private
-from core.json_lines import LARGEST, unwritable
+from core.files import make_private, make_private_folder, read_json, replace_private
+from core.json_lines import unwritable
 from core.text import shown
-from evaluation.record_store import NAME, START, entry_of
+from evaluation.record_store import NAME
 
 MARKER = ".self-rag-eval.json"
 KEY = "paragraphs"  # of the marker; an earlier version counted its files there
 REPLIES = "judgements.jsonl"
-LONGEST = 10_000_000  # bytes of a line that is parsed as a record
 FILES = (
     *(NAME, f".{NAME}.lock", REPLIES, MARKER),
     *("report.html", "records.csv", "metrics.csv", "summary.json", "overview.svg"),
@@ -24,7 +22,7 @@ FILES = (
 def require_own(folder: Path) -> None:
     """Raise `RequestError` unless results may go there: a new folder, an empty one, or this program's own."""
     try:
-        own = _is_new(folder) or _is_marked(folder) or _holds_records(folder / NAME)
+        own = _is_new(folder) or _is_marked(folder)
     except OSError as error:
         raise unwritable(folder, error) from error
     if not own:
@@ -58,12 +56,3 @@ def _is_new(folder: Path) -> bool:
 
 def _is_marked(folder: Path) -> bool:
     return isinstance(read_json(folder / MARKER, 1000).get(KEY, ""), int | None)
-
-
-def _holds_records(path: Path) -> bool:
-    """Return True if an earlier version, which left no marker, wrote answers there."""
-    with suppress(OSError), open_regular(path) as file:
-        lines = iter(lambda: file.readline(LONGEST), b"")
-        readable = not path.is_symlink() and os.fstat(file.fileno()).st_size <= LARGEST
-        return readable and any(line.startswith(START) and entry_of(line) is not None for line in lines)
-    return False

@@ -51,7 +51,6 @@ class Store:
             raise unwritable(path, error) from error
 
     def close(self) -> None:
-        """Close the file and release its lock."""
         os.close(self._file)
         self._lock.release()
 

@@ -26,7 +26,6 @@ class Tally:
 
     @property
     def done(self) -> int:
-        """Return the number of answers so far, including failures."""
         return self.kept + self.asked
 
     @property

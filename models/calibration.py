@@ -6,8 +6,6 @@ critic that gives no probabilities is left as it is. ``python -m training.fit_ga
 embedding model: which of the retrieved passages are worth grading.
 """
 
-from __future__ import annotations
-
 import hashlib
 import logging
 import math

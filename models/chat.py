@@ -1,7 +1,5 @@
 """The one client path for every chat model: budget, timeouts, a few counted retries, exact usage, plain errors."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import re
@@ -110,7 +108,6 @@ class Chat:
     adapters: Mapping[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Begin without a client."""
         self._lock = Lock()
         self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, tuple[BaseChatModel, asyncio.Semaphore]] = (
             WeakKeyDictionary()

@@ -1,26 +1,23 @@
 """Build the LangChain client of a chat model: an OpenAI-compatible endpoint or ``provider:model``."""
 
-from __future__ import annotations
-
 import re
+import ssl
 from functools import cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+import httpx2
 from langchain_core.language_models import BaseChatModel
+from pydantic import SecretStr
 
 from core.errors import ModelError, RequestError
 from models.chat import CONCURRENCY, Arguments, Chat, call_arguments
 from models.failures import Remedies, redacted_message
+from models.http_limits import Guard, clients_of
 from models.redaction import Secrets, without_password
 
 if TYPE_CHECKING:
-    import ssl
-
-    import httpx2
     from langchain_openai import ChatOpenAI
-
-    from models.http_limits import Guard
 
 CONNECT_SECONDS = 10.0
 REASONING = re.compile(r"^(o\d|gpt-5)")
@@ -51,11 +48,6 @@ def openai_chat(
     """
 
     def make() -> BaseChatModel:
-        import httpx2
-        from pydantic import SecretStr
-
-        from models.http_limits import Guard
-
         settings: dict[str, Any] = {} if REASONING.match(model) else {"temperature": 0}
         return _client_class()(
             model=model,
@@ -82,7 +74,6 @@ def openai_chat(
 
 def openai_http(base_url: str | None, guard: Guard) -> httpx2.AsyncClient:
     """Return a guarded HTTP client for a server that speaks the OpenAI protocol."""
-    import httpx2
     from openai import DefaultAsyncHttpxClient
 
     trust_env = not is_local(base_url)
@@ -98,13 +89,11 @@ def openai_http(base_url: str | None, guard: Guard) -> httpx2.AsyncClient:
 @cache
 def ssl_context(*, trust_env: bool) -> ssl.SSLContext:
     """Return the context of all clients: reading the certificates takes 40 ms, as long as a short call."""
-    import httpx2
-
     return httpx2.create_ssl_context(trust_env=trust_env)
 
 
 @cache
-def _client_class() -> type[ChatOpenAI]:
+def _client_class() -> "type[ChatOpenAI]":
     """Return a client class that sends the messages unchanged.
 
     The client library searches every part of every message for names to translate and finds none: for a prompt with
@@ -137,8 +126,6 @@ def provider_chat(spec: str, *, call_seconds: float, concurrency: int = CONCURRE
 
     def make() -> BaseChatModel:
         from langchain.chat_models import init_chat_model
-
-        from models.http_limits import Guard
 
         try:
             model = init_chat_model(spec, temperature=0, max_retries=0)
@@ -174,8 +161,6 @@ def remedies_of(spec: str, **more: str) -> Remedies:
 
 def guard_provider(model: object, spec: str, guard: Guard) -> None:
     """Attach the guard to every HTTP client of a provider's model. Raises `RequestError` if there is none."""
-    from models.http_limits import clients_of
-
     api: Any = getattr(getattr(model, "client", None), "_api_client", None)
     if hasattr(api, "_aiohttp_sessions"):  # Google's client prefers aiohttp, which has no event hooks
         api._http_options.httpx_async_client = api._async_httpx_client

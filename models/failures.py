@@ -1,7 +1,5 @@
 """Classify what can go wrong with a model call: every client library's error as ours, and when to retry."""
 
-from __future__ import annotations
-
 import math
 import re
 import time
@@ -147,5 +145,4 @@ def redacted_message(error: Exception, secrets: Secrets) -> str:
 
 
 def truncated(line: str) -> str:
-    """Truncate a foreign message to a readable length."""
     return line if len(line) <= 200 else line[:200] + "…"

@@ -1,9 +1,7 @@
 """The model that writes: drafts, queries and direct answers."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Self
 
 from langchain_core.prompts import ChatPromptTemplate
 
@@ -22,8 +20,7 @@ class Generator:
     chat: Chat
     budget: NodeBudget = field(default_factory=unlimited)
 
-    def with_budget(self, budget: NodeBudget) -> Generator:
-        """Return a copy whose calls are charged to ``budget``; the default has no limit."""
+    def with_budget(self, budget: NodeBudget) -> Self:
         return replace(self, budget=budget)
 
     async def write(

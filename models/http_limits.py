@@ -1,7 +1,5 @@
 """Keep an HTTP client within bounds: the size and duration of a reply; redirects are refused."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import time
@@ -52,7 +50,6 @@ class BoundedStream(httpx.AsyncByteStream, httpx.SyncByteStream, httpx2.AsyncByt
             yield chunk
 
     def __iter__(self) -> Iterator[bytes]:
-        """Yield the chunks synchronously, with the same limits."""
         for chunk in self._body:
             self._count(chunk)
             yield chunk
@@ -68,11 +65,9 @@ class BoundedStream(httpx.AsyncByteStream, httpx.SyncByteStream, httpx2.AsyncByt
             raise TransientModelError(f"The server's reply did not end in {self._seconds:g} seconds.")
 
     async def aclose(self) -> None:
-        """Close the body."""
         await self._body.aclose()
 
     def close(self) -> None:
-        """Close the body."""
         self._body.close()
 
 
@@ -118,11 +113,9 @@ class Guard:
         response.stream = BoundedStream(response.stream, self.max_bytes, self.seconds, self.max_parts)
 
     async def on_request_async(self, request: Any) -> None:
-        """Do as `on_request`, for an asynchronous client."""
         self.on_request(request)
 
     async def on_response_async(self, response: Any) -> None:
-        """Do as `on_response`, for an asynchronous client."""
         self.on_response(response)
 
     def _target(self, response: Any) -> str:

@@ -1,7 +1,5 @@
 """Keep keys and passwords out of what is shown: a server's errors may echo what it was sent."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Embedding models behind a server, with the bounds of its chat models: OpenAI's protocol or ``provider:model``."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from base64 import b64decode
@@ -47,12 +45,10 @@ class RemoteEmbeddings(Embeddings):
     remedies: Remedies = field(default_factory=lambda: Remedies(**EMBEDDING_REMEDIES))
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        """Embed the texts, in their order."""
         clean = [text.encode("utf-8", "replace").decode() for text in texts]
         return [vector for batch in batches(clean) for vector in self.run(self._embed(batch))]
 
     def embed_query(self, text: str) -> list[float]:
-        """Embed one text in the same way as a passage."""
         return self.embed_documents([text])[0]
 
     async def _embed(self, texts: list[str]) -> list[list[float]]:

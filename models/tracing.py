@@ -1,7 +1,5 @@
 """Keep questions and passages out of LangSmith's traces, unless this program itself is to be traced."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -10,7 +8,10 @@ from typing import Any, cast
 from langchain_core.callbacks import BaseCallbackHandler, BaseCallbackManager
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import var_child_runnable_config
+from langchain_core.tracers import LangChainTracer
+from langchain_core.tracers.context import tracing_v2_callback_var
 from langchain_core.utils.env import env_var_is_set
+from langsmith.run_helpers import get_tracing_context, tracing_context
 
 _enabled: ContextVar[bool | None] = ContextVar("selfrag_tracing", default=None)
 
@@ -38,8 +39,6 @@ def without_tracers(config: RunnableConfig) -> RunnableConfig:
 
     Tracers in a plain list were passed to this very call, and stay.
     """
-    from langchain_core.tracers import LangChainTracer
-
     callbacks = config.get("callbacks")
     if not isinstance(callbacks, BaseCallbackManager):
         return config
@@ -52,17 +51,12 @@ def without_tracers(config: RunnableConfig) -> RunnableConfig:
 
 @contextmanager
 def _traced() -> Iterator[None]:
-    from langsmith.run_helpers import get_tracing_context, tracing_context
-
     with tracing_context(**{**get_tracing_context(), "enabled": True}):
         yield
 
 
 @contextmanager
 def _untraced() -> Iterator[None]:
-    from langchain_core.tracers.context import tracing_v2_callback_var
-    from langsmith import tracing_context
-
     # LangChain fails if its legacy variables are set and no tracer is.
     legacy = env_var_is_set("LANGCHAIN_TRACING") or env_var_is_set("LANGCHAIN_HANDLER")
     tracer = tracing_v2_callback_var.set(cast("Any", _NoOpTracer()) if legacy else None)

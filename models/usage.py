@@ -1,7 +1,5 @@
 """What a question may cost, and what it has cost so far."""
 
-from __future__ import annotations
-
 import asyncio
 import math
 import sys
@@ -103,7 +101,6 @@ class NodeBudget:
     made: int = 0  # calls of this node, including running ones
 
     def __post_init__(self) -> None:
-        """Record how many calls were made before this node began."""
         self._before = self.total.calls_made()
 
     async def admit(self, bound: int) -> None:

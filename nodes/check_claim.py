@@ -1,10 +1,11 @@
 """Check one claim against passages: by rules first, which save the critic's call, then by the critic."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from core.types import Claim, Passage, Quote, Verdict
+from core.words import STOP_WORDS
 from grounding.claims import LONGEST_CLAIM, Statement, with_lead_in
 from grounding.quotes import find_quote, find_second_quote, missing_facts
 from nodes.concurrency import off_loop
@@ -31,7 +32,6 @@ class Evidence:
 
     @property
     def size(self) -> int:
-        """The characters of all passages."""
         return sum(len(one["text"]) for one in (*self.passages, *self.elsewhere))
 
 
@@ -71,6 +71,16 @@ async def check_claim(
     checked = Claim(text=one.text, context=one.context, verdict=verdict, quote=ruled[0])
     both = verdict["label"] in LEVELS and len(ruled) > 1
     return {**checked, "second_quote": ruled[1]} if both else checked
+
+
+async def check_statement(one: Statement, evidence: Evidence, services: Services, context: Context) -> Claim:
+    """Return the claim as `check_claim` judges it by itself, whatever question it answers."""
+    first, _, rest = with_lead_in(one.text, one.context).rstrip(" .!。！").partition(" ")
+    # The critic's examples answer questions.
+    asked = f"Is it true that {first.lower() if first.casefold() in STOP_WORDS else first} {rest}?"
+    thresholds = context.effective_thresholds
+    alone = {"caution": None, "thresholds": thresholds.model_copy(update={"supported": thresholds.verified})}
+    return await check_claim(one, replace(evidence, asked=asked), services, context.model_copy(update=alone))
 
 
 def rule(one: Statement, passages: Sequence[Passage], question: str, elsewhere: Sequence[Passage]) -> list[Quote] | str:

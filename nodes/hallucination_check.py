@@ -7,9 +7,10 @@ from langgraph.runtime import Runtime
 from core.types import Claim, Draft
 from grounding.answers import repeats_question
 from grounding.claims import statements
-from nodes.check_claim import Evidence, check_claim, unsupported
+from nodes.check_claim import Evidence, check_claim, check_statement, unsupported
 from nodes.concurrency import gather, off_loop
 from prompts.generate import MAX_TOKENS
+from run.candidates import is_supported
 from run.context import Context, Services
 from run.state import SelfRAGState, question_alone, standalone_question
 
@@ -28,6 +29,7 @@ async def hallucination_check(state: SelfRAGState, services: Services, runtime: 
 
 
 async def _claims_of(draft: Draft, state: SelfRAGState, services: Services, context: Context) -> list[Claim]:
+    """Check each statement as an answer to the question, and by itself what says more than the answer."""
     if draft["declined"]:
         return []
     text = draft["text"]
@@ -40,4 +42,11 @@ async def _claims_of(draft: Draft, state: SelfRAGState, services: Services, cont
         check_claim(one, evidence, services, context, criticise=redrafts, text_size=len(text))
         for one in found[:MOST_CLAIMS]
     )
+    if any(is_supported(claim) for claim in checked):
+        beside = [
+            at for at, claim in enumerate(checked) if claim["verdict"]["label"] == "no support" and claim["quote"]
+        ]
+        alone = await gather(check_statement(found[at], evidence, services, context) for at in beside)
+        for at, claim in zip(beside, alone, strict=True):
+            checked[at] = claim if is_supported(claim) else checked[at]
     return checked + [unsupported(one, "There are too many statements to check each.") for one in found[MOST_CLAIMS:]]

@@ -48,7 +48,6 @@ async def explained(
 
 
 def with_reason(verdict: Verdict, reason: str) -> Verdict:
-    """Return the verdict with a reason."""
     return Verdict(label=verdict["label"], probabilities=verdict["probabilities"], reason=reason)
 
 

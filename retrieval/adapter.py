@@ -1,7 +1,5 @@
 """Search with any LangChain retriever, whichever arguments it takes."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar

@@ -1,7 +1,5 @@
 """Filters on the passages that a search may return."""
 
-from __future__ import annotations
-
 import fnmatch
 import os
 import re

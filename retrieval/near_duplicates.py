@@ -1,7 +1,5 @@
 """Recognise passages that say the same in nearly the same words."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 

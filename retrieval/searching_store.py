@@ -1,7 +1,5 @@
 """What every store of passages does alike: a LangChain ``VectorStore`` over a database, searched in three ways."""
 
-from __future__ import annotations
-
 import os
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence

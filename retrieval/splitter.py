@@ -88,24 +88,20 @@ def _find(text: str, piece: str, end: int, overlap: int) -> int:
 
 @lru_cache(maxsize=8)
 def _splitter(settings: SplitSettings) -> "RecursiveCharacterTextSplitter":
-    from langchain_text_splitters import RecursiveCharacterTextSplitter
-
-    return RecursiveCharacterTextSplitter(
-        separators=_separators(settings),
-        is_separator_regex=True,
-        chunk_size=settings.chunk_size,
-        chunk_overlap=settings.overlap,
-    )
-
-
-def _separators(settings: SplitSettings) -> list[str]:
-    """Return the separators in order of preference; a word is cut only if it is longer than a passage.
+    """Split at the first separator that will do; a word is cut only if it is longer than a passage.
 
     Lines and sentences are one level, so that a heading stays with the sentences below it. A line of cells that is
     longer than a passage is cut between cells.
     """
+    from langchain_text_splitters import RecursiveCharacterTextSplitter
+
     fragment = max(1, settings.chunk_size // 20)
-    return [r"\n\n+", rf"\n|{_SENTENCE_END}", r"(?<=\s\|)\s", r"\s", rf"[^\s]{{{fragment}}}"]
+    return RecursiveCharacterTextSplitter(
+        separators=[r"\n\n+", rf"\n|{_SENTENCE_END}", r"(?<=\s\|)\s", r"\s", rf"[^\s]{{{fragment}}}"],
+        is_separator_regex=True,
+        chunk_size=settings.chunk_size,
+        chunk_overlap=settings.overlap,
+    )
 
 
 def _bind_heading(match: re.Match[str]) -> str:

@@ -1,7 +1,5 @@
 """What a store keeps of a library, how its settings changed, and what it is asked for its queue and its uploads."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path

@@ -39,21 +39,17 @@ def embed_new(
     """
     hashes = [text_hash(text) for text in texts]
     found = dict(known)
-    missing = {hash_: text for hash_, text in zip(hashes, texts, strict=True) if hash_ not in found}
-    pending = list(missing)
+    missing = [(hash_, text) for hash_, text in dict(zip(hashes, texts, strict=True)).items() if hash_ not in found]
     unsaved: dict[bytes, Vectors] = {}
-    new = list(missing.values())
-    for start in range(0, len(new), BATCH):
-        batch = new[start : start + BATCH]
-        vectors = _checked(model.embeddings.embed_documents(batch), len(batch), model.name)
-        check(vectors)
-        done, pending = pending[: len(vectors)], pending[len(vectors) :]
-        unsaved |= zip(done, vectors, strict=True)
-        if not pending or len(unsaved) >= _SPARE * BATCH:
-            found |= unsaved
-            if pending:
-                save(unsaved)
+    for start in range(0, len(missing), BATCH):
+        if len(unsaved) >= _SPARE * BATCH:
+            save(unsaved)
             unsaved = {}
+        batch = missing[start : start + BATCH]
+        vectors = _checked(model.embeddings.embed_documents([text for _, text in batch]), len(batch), model.name)
+        check(vectors)
+        unsaved |= zip((hash_ for hash_, _ in batch), vectors, strict=True)
+        found |= unsaved
     return np.stack([found[hash_] for hash_ in hashes])
 
 

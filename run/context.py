@@ -1,10 +1,8 @@
 """What a caller may turn in one run, and the models that the graph is bound to."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, Literal, Protocol, Self, TypeVar
 
 from langchain_core.documents import Document
 from langchain_core.prompts import ChatPromptTemplate
@@ -122,12 +120,10 @@ class Context(BaseModel):
 
     @property
     def effective_limits(self) -> Limits:
-        """The limits in force; the defaults where none were given."""
         return self.limits or Limits()
 
     @property
     def effective_thresholds(self) -> Thresholds:
-        """The thresholds in force; the defaults where none were given."""
         known = self.thresholds or Thresholds()
         if self.caution is None:
             return known
@@ -144,7 +140,7 @@ class Context(BaseModel):
 class GeneratorLike(Protocol):
     """The generator, as nodes see it."""
 
-    def with_budget(self, budget: NodeBudget) -> GeneratorLike: ...
+    def with_budget(self, budget: NodeBudget) -> "GeneratorLike": ...
 
     async def write(
         self,
@@ -160,7 +156,7 @@ class GeneratorLike(Protocol):
 class CriticLike(Protocol):
     """The critic, as nodes see it."""
 
-    def with_budget(self, budget: NodeBudget) -> CriticLike: ...
+    def with_budget(self, budget: NodeBudget) -> "CriticLike": ...
 
     async def choose(self, choice: Choice, **inputs: Any) -> Verdict: ...
 
@@ -196,7 +192,7 @@ class Services:
     follow_ups: FollowUps = "search"
     budget: NodeBudget | None = None
 
-    def with_budget(self, budget: NodeBudget) -> Services:
+    def with_budget(self, budget: NodeBudget) -> Self:
         """Return the same services for one node, whose calls are charged to ``budget``."""
         generator, critic = self.generator.with_budget(budget), self.critic.with_budget(budget)
         return replace(self, generator=generator, critic=critic, budget=budget)

@@ -1,7 +1,5 @@
 """One execution of the graph: the question's budget, its caches, and its running nodes."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import defaultdict
 from collections.abc import Coroutine, Iterator
@@ -9,9 +7,10 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, Self, TypeVar
 
 from langchain_core.prompts import ChatPromptTemplate
+from opentelemetry.trace import Span
 
 from core.background import background_loop, in_background
 from core.types import UNKNOWN, Verdict, no_usage
@@ -23,49 +22,35 @@ from run.context import Context, CriticLike, RetrieverLike, Services
 from run.prefetch import PrefetchingRetriever
 from run.state import SelfRAGState
 
-if TYPE_CHECKING:
-    from opentelemetry.trace import Span
-
 T = TypeVar("T")
 Key = tuple[str, ...]
 
 
-class VerdictCache:
-    """The verdicts of one question, by prompt and inputs. A second request for one under way awaits the first."""
-
-    def __init__(self) -> None:
-        self._verdicts: dict[Key, Verdict] = {}
-        self._locks: defaultdict[Key, asyncio.Lock] = defaultdict(asyncio.Lock)
-
-    async def of(self, critic: CriticLike, choice: Choice, inputs: dict[str, Any]) -> Verdict:
-        """Return the cached verdict, or ask the critic. ``unknown`` is not cached: the next request asks again."""
-        key = (choice.name, *(f"{name}={inputs[name]}" for name in sorted(inputs)))
-        async with self._locks[key]:
-            verdict = self._verdicts.get(key) or await critic.choose(choice, **inputs)
-            if verdict["label"] != UNKNOWN:
-                self._verdicts[key] = verdict
-            return verdict
-
-
 @dataclass(frozen=True)
 class CachedCritic:
-    """A critic whose verdicts are cached for one question."""
+    """A critic whose verdicts are cached for one question, by prompt and inputs.
+
+    A second request for one under way awaits the first. ``unknown`` is not cached: the next request asks again.
+    """
 
     critic: CriticLike
-    verdicts: VerdictCache
+    verdicts: dict[Key, Verdict]
+    locks: defaultdict[Key, asyncio.Lock]
 
-    def with_budget(self, budget: NodeBudget) -> CachedCritic:
-        """Return the same critic, whose calls are charged to ``budget``."""
+    def with_budget(self, budget: NodeBudget) -> Self:
         return replace(self, critic=self.critic.with_budget(budget))
 
     async def choose(self, choice: Choice, **inputs: Any) -> Verdict:
-        """As the critic's."""
-        return await self.verdicts.of(self.critic, choice, inputs)
+        key = (choice.name, *(f"{name}={inputs[name]}" for name in sorted(inputs)))
+        async with self.locks[key]:
+            verdict = self.verdicts.get(key) or await self.critic.choose(choice, **inputs)
+            if verdict["label"] != UNKNOWN:
+                self.verdicts[key] = verdict
+            return verdict
 
     async def explain(
         self, choice: Choice, verdict: Verdict, *, prompt: ChatPromptTemplate = EXPLAIN, **inputs: Any
     ) -> Verdict:
-        """As the critic's."""
         return await self.critic.explain(choice, verdict, prompt=prompt, **inputs)
 
 
@@ -75,12 +60,14 @@ class Run:
 
     budget: Budget
     retriever: PrefetchingRetriever
-    verdicts: VerdictCache = field(default_factory=VerdictCache)
+    verdicts: dict[Key, Verdict] = field(default_factory=dict)
+    locks: defaultdict[Key, asyncio.Lock] = field(default_factory=lambda: defaultdict(asyncio.Lock))
 
     def services_for(self, services: Services, budget: NodeBudget) -> Services:
         """Return the services for one node of this question, whose calls are charged to ``budget``."""
         charged = services.with_budget(budget)
-        return replace(charged, critic=CachedCritic(charged.critic, self.verdicts), retriever=self.retriever)
+        critic = CachedCritic(charged.critic, self.verdicts, self.locks)
+        return replace(charged, critic=critic, retriever=self.retriever)
 
 
 class Execution:

@@ -1,7 +1,5 @@
 """The command line as a person calls it: in this process, or in one of its own where a test is about processes."""
 
-from __future__ import annotations
-
 import functools
 import gc
 import io
@@ -112,11 +110,10 @@ def new_program(home: Path, **environment: str) -> Program:
     (home / "home" / "models").symlink_to(MODELS_FOLDER, target_is_directory=True)
     folder = home / "working folder"
     folder.mkdir()
-    kept = {name: os.environ[name] for name in ("PATH", "LANG", "SYSTEMROOT") if name in os.environ}
     return Program(
         folder,
         {
-            **kept,
+            **{name: os.environ[name] for name in ("PATH", "LANG", "SYSTEMROOT") if name in os.environ},
             "HOME": str(home),
             "PYTHONPATH": str(ROOT),
             "PYTHONDONTWRITEBYTECODE": "1",

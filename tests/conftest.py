@@ -2,6 +2,7 @@
 
 import os
 import socket
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -30,3 +31,11 @@ def _alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SELFRAG_MODEL_PATH", str(tmp_path / "no-model-in-tests.gguf"))
     monkeypatch.setenv("PYTHON_DOTENV_DISABLED", "1")
     monkeypatch.setattr(socket.socket, "connect", _to_this_machine)
+
+
+@pytest.fixture
+def readable_by_all() -> Iterator[None]:
+    """What is made without a mode may be read by other users."""
+    before = os.umask(0o022)
+    yield
+    os.umask(before)

@@ -1,11 +1,9 @@
 """Models and a retriever that play from a script, and fail on what is not in it or not used of it."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
@@ -18,6 +16,7 @@ from langgraph.runtime import Runtime
 from pydantic import PrivateAttr
 
 from core.types import Candidate, CandidateRecord, Claim, Draft, Outcome, Passage, Turn, Usage, Verdict
+from models.calibration import Fits
 from models.usage import Budget, LimitReachedError, NodeBudget
 from prompts.choice import Choice
 from prompts.compare_answers import BRIEF_ANSWER
@@ -32,12 +31,7 @@ from run.initial_state import initial_state
 from run.state import SelfRAGState
 
 # What of a choice's inputs a script is keyed by.
-SUBJECTS = {
-    "retrieve": "question",
-    "relevance": "passage",
-    "support": "claim",
-    "usefulness": "answer",
-}
+SUBJECTS = {"retrieve": "question", "relevance": "passage", "support": "claim", "usefulness": "answer"}
 PROMPTS = (
     ("draft", GENERATE),
     ("draft", PLAIN),
@@ -46,7 +40,16 @@ PROMPTS = (
     ("query", REWRITE_QUERY),
     ("direct", DIRECT_GENERATE),
     ("standalone", CONTEXTUALIZE),
+    ("brief", BRIEF_ANSWER),
 )
+SCRIPTS = {
+    "draft": "drafts",
+    "mend": "mended",
+    "improve": "improved",
+    "query": "queries",
+    "direct": "direct",
+    "standalone": "standalone",
+}
 CALL_TOKENS = 10
 # How the critic asks a server that gives neither probabilities nor a schema.
 IN_WORDS = re.compile(r"\nReply with one word of: [^\n]*\Z")
@@ -65,17 +68,15 @@ def verdict(label: str, probabilities: dict[str, float] | None = None, reason: s
 
 
 def marks_of(prompt: ChatPromptTemplate) -> Marks:
-    """What tells a prompt from others: its first message, the place of its last one, and how that ends."""
+    """What tells a prompt from others: its first message, the place of its last one, and the words that it asks in."""
     messages = prompt.format_messages(**dict.fromkeys(prompt.input_variables, "\0"))
-    return messages[0].text, len(messages) - 1, messages[-1].text.rpartition("\0")[2]
+    return messages[0].text, len(messages) - 1, max(messages[-1].text.split("\0"), key=len)
 
 
 def is_of(messages: Sequence[Message], marks: Marks) -> bool:
     """Whether the messages are this prompt's, or continue it: with a redraft, or the question for a reason."""
-    first, place, ending = marks
-    if len(messages) <= place or _text(messages[0]) != first:
-        return False
-    return IN_WORDS.sub("", _text(messages[place])).endswith(ending)
+    first, place, words = marks
+    return len(messages) > place and _text(messages[0]) == first and words in _text(messages[place])
 
 
 def _text(message: Message) -> str:
@@ -180,8 +181,7 @@ class ScriptedCritic:
 def _fits(choice: Choice, judgement: Judgement) -> bool:
     if isinstance(judgement, Exception):
         return True
-    label = judgement if isinstance(judgement, str) else judgement["label"]
-    return label in (*choice.labels, "unknown")
+    return (judgement if isinstance(judgement, str) else judgement["label"]) in (*choice.labels, "unknown")
 
 
 @dataclass
@@ -218,38 +218,18 @@ class ScriptedGenerator:
         **inputs: Any,
     ) -> str:
         messages.format_messages(**inputs)
-        if messages is BRIEF_ANSWER:
-            return await self._brief(inputs, max_tokens, temperature)
         name = next(name for name, prompt in PROMPTS if prompt is messages)
         if self.budget is None:
             raise RuntimeError("not with_budget")
         await self.budget.admit(CALL_TOKENS)
         try:
-            turn = sum(one == name for one, _ in self.asked)
+            turn = len(self.inputs(name))
             self.asked.append((name, inputs))
             self.bounds.append((max_tokens, temperature))
             await self.wait(name)
-            said = self._said(name, turn)
+            said = self._said(name, turn, inputs)
         finally:
             self.budget.charge(CALL_TOKENS, call_cost())
-        if isinstance(said, Exception):
-            raise said
-        return said
-
-    async def _brief(self, inputs: dict[str, Any], max_tokens: int, temperature: float | None) -> str:
-        """As `write`, by the passage that is asked, since several are asked at once."""
-        if self.budget is None:
-            raise RuntimeError("not with_budget")
-        await self.budget.admit(CALL_TOKENS)
-        self.asked.append(("brief", inputs))
-        self.bounds.append((max_tokens, temperature))
-        await self.wait("brief")
-        self.budget.charge(CALL_TOKENS, call_cost())
-        said = self.brief.get(inputs["passage"])
-        if said is None and self.forever:
-            said = self.forever("brief", len(self.inputs("brief")) - 1)
-        if said is None:
-            raise NotScriptedError(f"the generator has no brief answer of: {inputs['passage']}")
         if isinstance(said, Exception):
             raise said
         return said
@@ -258,29 +238,21 @@ class ScriptedGenerator:
         return [inputs for one, inputs in self.asked if one == name]
 
     def done(self) -> None:
-        for name in ("draft", "mend", "improve", "query", "direct", "standalone"):
-            left = self._script(name)[len(self.inputs(name)) :]
+        for name, script in SCRIPTS.items():
+            left = getattr(self, script)[len(self.inputs(name)) :]
             assert not left, f"the generator was never asked for {name}: {left}"
         silent = set(self.brief) - {inputs["passage"] for inputs in self.inputs("brief")}
         assert not silent, f"the generator was never asked for a brief answer of {silent}"
 
-    def _said(self, name: str, turn: int) -> Said:
-        script = self._script(name)
+    def _said(self, name: str, turn: int, inputs: Mapping[str, Any]) -> Said:
+        """The brief answers go by the passage that is asked, since several are asked at once."""
+        script = [self.brief[inputs["passage"]]] * (turn + 1) if inputs.get("passage") in self.brief else []
+        script = script if name == "brief" else getattr(self, SCRIPTS[name])
         if turn < len(script):
             return script[turn]
         if self.forever is None:
-            raise NotScriptedError(f"the generator has no {name} number {turn + 1}")
+            raise NotScriptedError(f"the generator has no {name} number {turn + 1} for {inputs}")
         return self.forever(name, turn)
-
-    def _script(self, name: str) -> Sequence[Said]:
-        return {
-            "draft": self.drafts,
-            "mend": self.mended,
-            "improve": self.improved,
-            "query": self.queries,
-            "direct": self.direct,
-            "standalone": self.standalone,
-        }[name]
 
 
 @dataclass
@@ -422,6 +394,22 @@ def runtime(**settings: Any) -> Runtime[Context]:
     return Runtime(context=Context(**settings))
 
 
+async def run_node(
+    node: Callable[..., Awaitable[Any]],
+    before: SelfRAGState,
+    generator: ScriptedGenerator | None = None,
+    critic: Any = None,
+    retriever: Any = None,
+    *,
+    calls: int = 1000,
+    fits: Fits | None = None,
+    **settings: Any,
+) -> Any:
+    """What a node writes, over scripts with a budget of so many calls; ``settings`` are of the context."""
+    made = services(generator, critic, retriever, budget=roomy_budget(calls=calls))
+    return await node(before, replace(made, fits=fits or Fits()), runtime(**settings))
+
+
 def state(question: str = "Why is the sky blue?", **changes: Any) -> SelfRAGState:
     """The state at the start of a question, with ``changes``."""
     question = changes.get("question", question)
@@ -464,12 +452,7 @@ def candidate_of(
     one: Draft, claims: Sequence[Claim] = (), *, support: float = 1.0, use: str = "5", score: float = 1.0
 ) -> Candidate:
     return Candidate(
-        draft=one,
-        claims=list(claims),
-        support=support,
-        usefulness=(int(use) - 3) / 2,
-        use=verdict(use),
-        score=score,
+        draft=one, claims=list(claims), support=support, usefulness=(int(use) - 3) / 2, use=verdict(use), score=score
     )
 
 

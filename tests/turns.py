@@ -1,7 +1,5 @@
 """Turns of threads for tests of their stores."""
 
-from __future__ import annotations
-
 from app.conversations.tables import ThreadTables
 from app.conversations.thread import ThreadTurn
 from app.results.result import Result, result_of

@@ -1,7 +1,5 @@
 """Check a whole text that somebody wrote, claim by claim, and put together what was found."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Sequence

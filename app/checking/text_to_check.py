@@ -1,7 +1,5 @@
 """Read a text that is to be checked, in the sandbox that documents are read in."""
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path
@@ -11,6 +9,7 @@ from typing import NamedTuple
 from core.errors import RequestError
 from core.files import write_private
 from retrieval.documents.load import SUFFIXES
+from retrieval.sandbox.pool import Readers
 
 STDIN = "-"
 LARGEST = 20_000_000  # bytes of standard input
@@ -46,8 +45,6 @@ def text_of(name: str, data: bytes) -> TextToCheck:
 
 
 def _read(path: Path) -> TextToCheck:
-    from retrieval.sandbox.pool import Readers
-
     with Readers(workers=1) as readers:
         (reading,) = readers.read([os.fsencode(path.resolve())])
     if reading.loaded is None:

@@ -1,7 +1,5 @@
 """Check sentences that somebody wrote against the documents: each by a search of its own, without a draft."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from pydantic import BaseModel, ConfigDict
@@ -10,7 +8,6 @@ from core.errors import ModelError, RequestError
 from core.passages import stated_by
 from core.text import clean, is_blank, shortened
 from core.types import Citation, Claim, Passage, Quote, Usage, Verdict
-from core.words import STOP_WORDS
 from grounding.checkable import Checkable
 from grounding.claims import LONGEST_CLAIM, Statement, with_lead_in
 from grounding.contradictions import find_contradiction
@@ -18,7 +15,7 @@ from grounding.quotes import missing_facts
 from grounding.stems import stems
 from models.calibration import coverage
 from models.usage import Budget, NodeBudget
-from nodes.check_claim import Evidence, check_claim
+from nodes.check_claim import Evidence, check_claim, check_statement
 from nodes.concurrency import gather, off_loop
 from nodes.finish import cite, quotes_of
 from nodes.grade_documents import grades_of
@@ -107,11 +104,7 @@ async def verdict_on(one: Statement, passages: list[Passage], services: Services
     whole = with_lead_in(one.text, one.context)
     size = len(whole) + sum(len(passage["text"]) for passage in passages)
     read = await off_loop(size, _nearest, f"{one.context} {one.text}", passages)
-    thresholds = context.effective_thresholds
-    context = context.model_copy(
-        update={"caution": None, "thresholds": thresholds.model_copy(update={"supported": thresholds.verified})}
-    )
-    claim = await check_claim(one, Evidence("", read, elsewhere=passages, asked=_asked(whole)), services, context)
+    claim = await check_statement(one, Evidence("", read, elsewhere=passages), services, context)
     unsupported = claim["verdict"]["label"] == "no support"
     quoted = [_quoted(quote, passages) for quote in quotes_of(claim)]
     if not unsupported and not await off_loop(size, missing_facts, whole, quoted, ""):
@@ -145,12 +138,6 @@ async def _contradicted(claim: Claim, whole: str, passages: Sequence[Passage]) -
     reason = claim["verdict"]["reason"] or "A passage says otherwise."
     verdict = Verdict(label=CONTRADICTED, probabilities=claim["verdict"]["probabilities"], reason=reason)
     return {**claim, "verdict": verdict, "quote": otherwise}
-
-
-def _asked(claim: str) -> str:
-    """Return the claim as a question, since the critic's examples answer questions."""
-    first, _, rest = claim.rstrip(" .!。！").partition(" ")
-    return f"Is it true that {first.lower() if first.casefold() in STOP_WORDS else first} {rest}?"
 
 
 def _nearest(claim: str, passages: Sequence[Passage]) -> list[Passage]:

@@ -1,20 +1,20 @@
 """``ask``: run the graph over one question and show it."""
 
-from __future__ import annotations
-
 import argparse
 import asyncio
-from typing import TYPE_CHECKING
 
+from app.drawing.picture import require_writable
+from app.front_door import SelfRAG
 from app.options import as_text, require_docs
+from app.results.events import Finished
 from app.settings import OF_A_QUESTION, Settings, bounds_of, load_settings
 from app.terminal.screen import Screen
+from app.terminal.show import show, show_costs
+from app.terminal.trace import Trace
 from core.errors import ModelError, RequestError
-
-if TYPE_CHECKING:
-    from app.front_door import SelfRAG
-    from app.results.events import Finished
-    from retrieval.filters import Filter
+from retrieval.filters import Filter
+from run.context import Context
+from run.initial_state import require_question
 
 THRESHOLDS = {"retrieve": "retrieve_threshold", "relevant": "relevance_threshold", "supported": "support_threshold"}
 # The options that beat a setting.
@@ -44,8 +44,6 @@ def ask(options: argparse.Namespace) -> int:
 
 def show_answer(finished: Finished, options: argparse.Namespace, screen: Screen) -> None:
     """Show the answer with its evidence and, with ``--costs``, what each phase cost."""
-    from app.terminal.show import show, show_costs
-
     show(finished.state, screen)
     if options.costs:
         show_costs(finished.result, screen)
@@ -60,13 +58,9 @@ def require_model(finished: Finished) -> None:
 
 def check(question: str, options: argparse.Namespace) -> None:
     """Refuse at once what cannot be answered, before any model is loaded."""
-    from run.initial_state import require_question
-
     require_question(question)
     require_docs(options.docs)
     if options.picture:
-        from app.drawing.picture import require_writable
-
         require_writable(options.picture)
 
 
@@ -87,8 +81,6 @@ def overridden(settings: Settings, options: argparse.Namespace) -> Settings:
 
 def filter_of(options: argparse.Namespace) -> Filter | None:
     """The filter that the options name, if they do."""
-    from retrieval.filters import Filter
-
     if options.since and options.until and options.since > options.until:
         raise RequestError(f"--since {options.since} is after --until {options.until}: swap them, or leave one out.")
     sources = tuple(options.source or ())
@@ -102,9 +94,6 @@ def answer(question: str, settings: Settings, options: argparse.Namespace, scree
 
 def open_documents(settings: Settings, options: argparse.Namespace, screen: Screen) -> SelfRAG:
     """Open the documents, bring them in step, and load the models."""
-    from app.front_door import SelfRAG
-    from run.context import Context
-
     context = Context(explain=options.explain, filter=filter_of(options))
     return SelfRAG.open(*options.docs or (), settings=settings, context=context, screen=screen)
 
@@ -116,9 +105,6 @@ def shows_drafts(rag: SelfRAG, options: argparse.Namespace, screen: Screen) -> b
 
 async def _traced(question: str, rag: SelfRAG, options: argparse.Namespace, screen: Screen) -> Finished:
     """Ask, and show each node as it ends and drafts as they are written."""
-    from app.results.events import Finished
-    from app.terminal.trace import Trace
-
     async with rag:
         with Trace(screen, rag.context.filter, explain=rag.context.explain) as trace:
             async for event in rag.astream(question, tokens=shows_drafts(rag, options, screen)):

@@ -1,40 +1,28 @@
 """``chat``: questions that follow each other, which are kept and can be gone on with."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from functools import partial
-from typing import TYPE_CHECKING
 
 from app.commands.ask import THRESHOLDS, filter_of, open_documents, overridden
+from app.commands.conversation import Conversation
+from app.commands.threads import find_thread
+from app.conversations.opening import open_feedback, open_threads
+from app.conversations.tables import ThreadTables
+from app.conversations.thread import Thread
 from app.options import as_text, require_docs
 from app.settings import OF_A_QUESTION, Settings, load_settings
 from app.terminal.screen import Screen, print_error
 from core.errors import RequestError, SelfRAGError
-
-if TYPE_CHECKING:
-    from app.conversations.tables import ThreadTables
-    from app.conversations.thread import Thread
-    from run.context import Context
+from run.context import Context, Thresholds, Weights
 
 PROMPT, MORE = "> ", "… "
 KEPT = (*OF_A_QUESTION, "explain")
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Which conversation, but for how its questions are asked."""
-    which = parser.add_mutually_exclusive_group()
-    which.add_argument("--thread", metavar="ID", help="go on with this thread")
-    which.add_argument("--last", action="store_true", help="go on with the thread that was last changed")
-    parser.add_argument("--json", action="store_true", help="print each result as JSON in a line, and nothing else")
-
-
 def chat(options: argparse.Namespace) -> int:
     """Talk until the input ends; exit code 0, or without a terminal that of the first line that fails."""
-    from app.conversations.opening import open_threads
-
     screen = Screen(quiet=options.quiet or options.json)
     settings = overridden(load_settings(), options)
     require_docs(options.docs)
@@ -45,8 +33,6 @@ def chat(options: argparse.Namespace) -> int:
 
 def _named(threads: ThreadTables, options: argparse.Namespace) -> Thread | None:
     """Return the thread that the options name, before any model is loaded. Raises `RequestError`."""
-    from app.commands.threads import find_thread
-
     if options.thread is not None:
         return find_thread(threads, options.thread)
     if not options.last:
@@ -60,9 +46,6 @@ def _named(threads: ThreadTables, options: argparse.Namespace) -> Thread | None:
 def _talk(
     threads: ThreadTables, thread: Thread | None, settings: Settings, options: argparse.Namespace, screen: Screen
 ) -> None:
-    from app.commands.conversation import Conversation
-    from app.conversations.opening import open_feedback
-
     with open_documents(settings, options, screen) as rag:
         feedback = open_feedback(settings, threads)
         conversation = Conversation(rag, threads, feedback, context_of(options), options, screen)
@@ -111,8 +94,6 @@ def attempt(do: Callable[[], bool | None], screen: Screen) -> bool:
 
 def context_of(options: argparse.Namespace) -> Context | None:
     """Return what the options say of a question, which is kept with it: it goes on as it began."""
-    from run.context import Context, Thresholds, Weights
-
     given = {name: value for name in KEPT if (value := getattr(options, name)) is not None and value is not False}
     if options.weights:
         given["weights"] = Weights(**dict(zip(("relevance", "support", "usefulness"), options.weights, strict=True)))

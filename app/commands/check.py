@@ -1,40 +1,31 @@
 """``check``: hold a text that somebody wrote against the documents, claim by claim."""
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from app.options import add_concurrency, add_docs, add_json, file_path, require_docs, require_output, write_file
+from app.checking.checked_text import Check, Checked, CheckedText
+from app.checking.text_to_check import STDIN, TextToCheck, read_text
+from app.checking.verification import VerifiedClaim
+from app.compose import usual_concurrency
+from app.front_door import SelfRAG
+from app.options import require_docs, require_output, write_file
+from app.settings import Settings, load_settings
+from app.terminal.progress import checking_claims
+from app.terminal.screen import Screen
+from app.terminal.show_check import as_page, show_check
+from core.errors import SelfRAGError
+from core.fingerprint import digest, digest_of_code
 from core.text import shown
-
-if TYPE_CHECKING:
-    from app.checking.checked_text import Check, Checked, CheckedText
-    from app.checking.text_to_check import TextToCheck
-    from app.front_door import SelfRAG
-    from app.settings import Settings
-    from app.terminal.screen import Screen
-    from evaluation.judging.saved_replies import Replies
-    from grounding.checkable import Checkable
+from core.types import no_usage
+from evaluation.judging.saved_replies import Replies
+from grounding.checkable import Checkable
 
 MOST_KEPT = 50  # files of kept results, each of one text
 FAILED = ("no support", "contradicted")
-
-
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """What `check` reads, but for ``quiet`` and the settings."""
-    parser.add_argument("text", type=file_path, metavar="FILE", help="the text: a document of any kind, or - for stdin")
-    add_docs(parser, "check against this file or folder alone")
-    add_json(parser)
-    parser.add_argument("--output", type=file_path, metavar="FILE", help="write a page into FILE too: .html")
-    parser.add_argument(
-        "--strict", action="store_true", help="exit with 1 if a claim has no support or is contradicted"
-    )
-    add_concurrency(parser, "claims")
 
 
 def check(options: argparse.Namespace) -> int:
@@ -43,10 +34,6 @@ def check(options: argparse.Namespace) -> int:
     What was checked of a text is kept, and not checked again while the documents, the models and the rules are the
     same.
     """
-    from app.checking.text_to_check import STDIN, read_text
-    from app.settings import load_settings
-    from app.terminal.screen import Screen
-
     screen = Screen(quiet=options.quiet or options.json)
     settings = load_settings()
     require_docs(options.docs)
@@ -61,12 +48,6 @@ def check(options: argparse.Namespace) -> int:
 
 
 def _checked(given: TextToCheck, options: argparse.Namespace, settings: Settings, screen: Screen) -> CheckedText:
-    from app.compose import usual_concurrency
-    from app.front_door import SelfRAG
-    from app.terminal.progress import checking_claims
-    from core.errors import SelfRAGError
-    from evaluation.judging.saved_replies import Replies
-
     last = (0, 0)
 
     async def run(rag: SelfRAG, kept: Replies) -> CheckedText:
@@ -98,8 +79,6 @@ def _checked(given: TextToCheck, options: argparse.Namespace, settings: Settings
 
 def _file_for(given: TextToCheck, settings: Settings) -> Path:
     """The file with what is known of a text; the oldest of others are removed."""
-    from core.fingerprint import digest
-
     folder = settings.libraries_folder.parent / "checks"
     with suppress(OSError):
         files = sorted(folder.glob("*.jsonl"), key=lambda file: file.stat().st_mtime)
@@ -110,10 +89,6 @@ def _file_for(given: TextToCheck, settings: Settings) -> Path:
 
 def _cached(kept: Replies, rag: SelfRAG) -> Check:
     """Look a claim's result up among those kept for the same models, documents, settings and rules."""
-    from app.checking.verification import VerifiedClaim
-    from core.fingerprint import digest, digest_of_code
-    from core.types import no_usage
-
     code = digest_of_code(("grounding", "nodes", "prompts"))
     made_with = (rag.stamp.model_dump_json(), rag.context.model_dump_json(), code)
 
@@ -132,8 +107,6 @@ def _cached(kept: Replies, rag: SelfRAG) -> Check:
 
 
 def _show(checked: CheckedText, options: argparse.Namespace, screen: Screen) -> None:
-    from app.terminal.show_check import as_page, show_check
-
     if options.json:
         screen.json(checked.model_dump(mode="json"))
     else:

@@ -1,39 +1,33 @@
 """``compare``: Self-RAG and plain retrieve-and-generate side by side, on one question or on a set."""
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from app.commands.ask import overridden
 from app.commands.eval import ask_systems, documents_of, error_of, surroundings_of, systems_of
-from app.options import add_concurrency, add_docs, add_json, as_text, file_path, require_docs, require_output
+from app.compose import context_of
+from app.front_door import SelfRAG
+from app.libraries import library_to_ask
+from app.options import as_text, require_docs, require_output, write_file
+from app.settings import Settings, load_settings
+from app.terminal.progress import judging
+from app.terminal.screen import Screen
+from app.terminal.show_comparison import show_comparison
 from core.errors import ModelError, RequestError
+from core.fingerprint import digest
 from core.text import is_blank, shown
-
-if TYPE_CHECKING:
-    from app.settings import Settings
-    from app.terminal.screen import Screen
-    from evaluation.comparison.compared_set import ComparedSet
-    from evaluation.records import Dataset, Record
+from evaluation.comparison.compared_set import ComparedSet, compare_all
+from evaluation.comparison.criteria_judge import CriteriaJudge
+from evaluation.comparison.written_forms import FORMS
+from evaluation.datasets.question_set import load, name_of
+from evaluation.folder import REPLIES, claim, require_own
+from evaluation.judging.saved_replies import Replies
+from evaluation.record_store import NAME, Store
+from evaluation.records import Dataset, Example, Record
+from models.usage import unlimited
+from run.initial_state import require_question
 
 SINGLE = "compare"  # the folder of the answers to single questions, below eval
-
-
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """What `compare` reads, but for ``quiet`` and the settings."""
-    parser.add_argument("question", nargs="*", help="the question")
-    parser.add_argument("--set", type=file_path, metavar="FILE", dest="dataset", help="compare on this question set")
-    parser.add_argument("--reference", metavar="TEXT", help="the right answer to the question")
-    add_docs(parser, "ask of this file or folder alone")
-    add_json(parser)
-    parser.add_argument("--output", type=file_path, metavar="FILE", help="write into FILE too: .md, .html or .csv")
-    how = parser.add_argument_group("how to ask")
-    how.add_argument(
-        "--out", type=file_path, metavar="FOLDER", help="where the answers are kept (eval/SET, or eval/compare)"
-    )
-    add_concurrency(how)
-    parser.set_defaults(systems=("self-rag", "plain"), variant=[])
 
 
 def compare(options: argparse.Namespace) -> int:
@@ -41,12 +35,6 @@ def compare(options: argparse.Namespace) -> int:
 
     Raises `ModelError` when the model cannot be reached; that and an interruption keep every answer there is.
     """
-    from app.commands.ask import overridden
-    from app.settings import load_settings
-    from app.terminal.screen import Screen
-    from evaluation.datasets.question_set import name_of
-    from evaluation.folder import require_own
-
     screen = Screen(quiet=options.quiet or options.json)
     settings = overridden(load_settings(), options)
     name = name_of(options.dataset) if options.dataset else None
@@ -63,8 +51,6 @@ def compare(options: argparse.Namespace) -> int:
 
 def _check(options: argparse.Namespace) -> None:
     """Refuse what is wrong with the request before any model is loaded."""
-    from run.initial_state import require_question
-
     if not options.dataset:
         require_question(as_text(" ".join(options.question)))
     elif options.question:
@@ -80,17 +66,6 @@ def _compared(
     options: argparse.Namespace, settings: Settings, screen: Screen, name: str | None, folder: Path
 ) -> tuple[ComparedSet, ModelError | None]:
     """What was compared, and the error of a model that failed while it compared."""
-    from app.compose import context_of
-    from app.front_door import SelfRAG
-    from app.libraries import library_to_ask
-    from app.terminal.progress import judging
-    from evaluation.comparison.compared_set import compare_all
-    from evaluation.comparison.criteria_judge import CriteriaJudge
-    from evaluation.folder import REPLIES, claim
-    from evaluation.judging.saved_replies import Replies
-    from evaluation.record_store import NAME, Store
-    from models.usage import unlimited
-
     dataset = _dataset(options, folder)
     documents = documents_of(options, dataset) if options.dataset else options.docs
     with library_to_ask(documents, settings, screen, complete=True) as library:
@@ -112,10 +87,6 @@ def _compared(
 
 def _dataset(options: argparse.Namespace, folder: Path) -> Dataset:
     """The set that is named, or one of the single question."""
-    from core.fingerprint import digest
-    from evaluation.datasets.question_set import load
-    from evaluation.records import Dataset, Example
-
     if options.dataset:
         return load(options.dataset, folder / "documents")
     question, reference = as_text(" ".join(options.question)), as_text(options.reference or "")
@@ -127,13 +98,8 @@ def _show(compared: ComparedSet, options: argparse.Namespace, screen: Screen) ->
     if options.json:
         screen.json(compared.as_json())
     else:
-        from app.terminal.show_comparison import show_comparison
-
         show_comparison(compared, screen)
     if options.output:
-        from app.options import write_file
-        from evaluation.comparison.written_forms import FORMS
-
         content = FORMS[options.output.suffix](compared)
         write_file(options.output, content.encode("utf-8", "replace"))
         screen.remark(f"written into {shown(options.output)}")

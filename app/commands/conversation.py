@@ -1,31 +1,25 @@
 """A conversation with a person on the command line: each line is a question, or a command that begins with ``/``."""
 
-from __future__ import annotations
-
+import argparse
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from app.commands.ask import require_model, show_answer, shows_drafts
 from app.commands.threads import export_thread, find_thread, show_threads, show_turns
 from app.conversations.answering import NotKept, ThreadAnswers
 from app.conversations.feedback import Feedback, FeedbackStore, Judgement
+from app.conversations.tables import ThreadTables
+from app.conversations.thread import Thread, ThreadTurn
+from app.front_door import SelfRAG
 from app.libraries import sync
 from app.results.events import Finished
+from app.terminal.screen import Screen
 from app.terminal.trace import Trace
 from core.errors import RequestError
 from core.text import shortened, shown
-
-if TYPE_CHECKING:
-    import argparse
-
-    from app.conversations.tables import ThreadTables
-    from app.conversations.thread import Thread, ThreadTurn
-    from app.front_door import SelfRAG
-    from app.terminal.screen import Screen
-    from run.context import Context
+from run.context import Context
 
 MOST_SHOWN = 3  # turns of a thread that is opened
 YES = ("y", "yes")
@@ -113,7 +107,6 @@ class Conversation:
         self.screen.remark(f"kept: {judgement}")
 
     def list(self, _: str) -> None:
-        """List the person's threads by number."""
         show_threads(self.threads.list(), self._line, numbered=True)
 
     def open_named(self, word: str) -> None:
@@ -123,11 +116,9 @@ class Conversation:
         self.open(threads[number - 1] if 1 <= number <= len(threads) else find_thread(self.threads, word))
 
     def new(self, _: str) -> None:
-        """Leave the thread: the next question begins another."""
         self.thread = None
 
     def rename(self, title: str) -> None:
-        """Give the thread another title."""
         self.thread = self.threads.rename(self._kept().id, title)
 
     def export(self, file: str) -> None:
@@ -137,7 +128,6 @@ class Conversation:
         self.screen.remark(f"written into {shown(path)}")
 
     def delete(self, _: str) -> None:
-        """Delete the thread for good, if the person says yes."""
         thread = self._kept()
         answer = self.screen.read_line(f"Delete “{self.threads.get(thread.id).title}” for good? [y/N] ") or ""
         if answer.strip().casefold() in YES:
@@ -146,7 +136,6 @@ class Conversation:
             self.screen.remark("deleted")
 
     def help(self, _: str) -> None:
-        """List the commands."""
         for name, command in COMMANDS.items():
             self._line(("{:20}", f"{name} {command.takes}".strip(), "bold"), command.help)
         self._line(("{:20}", "/quit", "bold"), "leave, as the end of input does; a line that ends in \\ goes on")

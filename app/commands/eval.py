@@ -1,54 +1,42 @@
 """``eval``: ask a question set through several systems, score what they say, and write the report."""
 
-from __future__ import annotations
-
 import argparse
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
-from app.options import add_concurrency, add_docs, count, file_path, require_docs, span
-
-if TYPE_CHECKING:
-    from app.settings import Settings
-    from app.terminal.screen import Screen
-    from core.errors import SelfRAGError
-    from evaluation.record_store import Store
-    from evaluation.records import Dataset, Example, Judgements, Record, System
-    from evaluation.run import Tally
-    from retrieval.library.library import Library
-    from run.context import Context, Services
-
-    ExtraSystems = Callable[[Services, Context], list[System]]
+from app.compose import context_of, critic_name, services_without_models, usual_concurrency
+from app.front_door import SelfRAG
+from app.libraries import SAMPLE, library_to_ask
+from app.options import require_docs
+from app.results.stamp import provenance_of
+from app.settings import Settings, load_settings
+from app.terminal.progress import asking, judging, show_routes, table
+from app.terminal.screen import Screen
+from core.errors import ModelError, RequestError, SelfRAGError
+from core.fingerprint import digest
+from core.json_lines import unwritable
+from core.text import shown
+from evaluation.datasets.question_set import load, name_of, select
+from evaluation.folder import REPLIES, claim, require_own
+from evaluation.judging.judge import judge_records
+from evaluation.measures.metrics import summarise
+from evaluation.record_store import NAME, Store
+from evaluation.records import Dataset, Example, Judgements, Record, System
+from evaluation.reporting.report import write_report
+from evaluation.reporting.routes import routed
+from evaluation.reporting.tables import tables_of
+from evaluation.run import Tally, run
+from evaluation.self_rag import self_rag
+from evaluation.systems import closed_book, plain, with_surroundings
+from evaluation.variants import variant
+from retrieval.library.library import Library
+from run.context import Context, Services
 
 T = TypeVar("T")
-BUILT_IN = ("self-rag", "plain", "closed-book")
-
-
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """What `evaluate` reads, but for ``quiet``."""
-    parser.add_argument("dataset", type=Path, metavar="DATASET", help="questions: JSONL, JSON, SQuAD 2.0 or CSV")
-    add_docs(parser, "ask of this file or folder")
-    parser.add_argument(
-        "--systems", type=_systems, metavar="NAME,…", default=("self-rag", "plain"), help=f"of {', '.join(BUILT_IN)}"
-    )
-    parser.add_argument("--most", type=count, metavar="N", help="ask N questions, drawn by --seed")
-    parser.add_argument("--out", type=file_path, metavar="FOLDER", help="where the results go (eval/DATASET)")
-    parser.add_argument("--judge", action="store_true", help="let the model judge answers, passages read, and pairs")
-    which = parser.add_argument_group("which questions to ask")
-    which.add_argument("--paragraphs", type=span, metavar="FROM-TO", help="of SQuAD, the questions on these paragraphs")
-    which.add_argument("--balanced", action="store_true", help="draw as many unanswerable questions as answerable ones")
-    which.add_argument("--seed", type=int, metavar="N", help="draw other questions (0)")
-    how = parser.add_argument_group("how to ask them")
-    how.add_argument(
-        "--variant",
-        action="append",
-        default=[],
-        metavar="NAME:k=8,…",
-        help="self-rag with other settings, such as relevant=0.5,mode=always,drafts=1; repeatable",
-    )
-    add_concurrency(how)
+ExtraSystems = Callable[[Services, Context], list[System]]
 
 
 def evaluate(options: argparse.Namespace, extra_systems: ExtraSystems | None = None) -> int:
@@ -56,8 +44,6 @@ def evaluate(options: argparse.Namespace, extra_systems: ExtraSystems | None = N
 
     Raises `ModelError` when the model cannot be reached; that and an interruption keep every answer there is.
     """
-    from app.terminal.screen import Screen
-
     screen = Screen(quiet=options.quiet)
     _report(screen, *ask_dataset(options, screen, extra_systems))
     return 0
@@ -67,15 +53,6 @@ def ask_dataset(
     options: argparse.Namespace, screen: Screen, extra_systems: ExtraSystems | None = None
 ) -> tuple[Path, Dataset, Sequence[Example], list[Record], Judgements | None]:
     """Ask what was not asked yet; return the folder of the results, the questions, all records, and the judge's."""
-    from app.compose import context_of, services_without_models
-    from app.front_door import SelfRAG
-    from app.libraries import library_to_ask
-    from app.settings import load_settings
-    from app.terminal.progress import judging
-    from evaluation.datasets.question_set import load, name_of, select
-    from evaluation.folder import REPLIES, claim, require_own
-    from evaluation.record_store import NAME, Store
-
     settings = load_settings()
     _check_variants(options, settings)
     require_docs(options.docs)
@@ -102,8 +79,6 @@ def ask_dataset(
             async def judged(records: list[Record], concurrency: int) -> Judgements | None:
                 if not options.judge:
                     return None
-                from evaluation.judging.judge import judge_records
-
                 embed = library.store.model.embeddings.embed_documents
                 replies = folder / REPLIES
                 with judging(screen) as tell:
@@ -131,14 +106,6 @@ def ask_systems(
 
     The services are closed at the end.
     """
-    import asyncio
-
-    from app.compose import usual_concurrency
-    from app.results.stamp import provenance_of
-    from app.terminal.progress import asking
-    from core.errors import SelfRAGError
-    from evaluation.run import run
-
     last: Tally | None = None
     concurrency = options.concurrency or usual_concurrency(settings)
 
@@ -176,14 +143,6 @@ def _report(
     records: Sequence[Record],
     judgements: Judgements | None,
 ) -> None:
-    from app.terminal.progress import show_routes, table
-    from core.json_lines import unwritable
-    from evaluation.measures.metrics import summarise
-    from evaluation.record_store import NAME
-    from evaluation.reporting.report import write_report
-    from evaluation.reporting.routes import routed
-    from evaluation.reporting.tables import tables_of
-
     failed = [record for record in records if record["error"]]
     if failed and len(failed) == len(records):
         raise error_of(failed, "No question was answered")
@@ -211,8 +170,6 @@ def _report(
 
 def error_of(failed: Sequence[Record], what: str) -> SelfRAGError:
     """The error of a command whose questions all failed: the model's, if it was the model that failed."""
-    from core.errors import ModelError, RequestError
-
     by_model = any(record["stop_reason"] == "model_failed" for record in failed)
     return (ModelError if by_model else RequestError)(f"{what}: {failed[0]['error']}")
 
@@ -225,10 +182,6 @@ def systems_of(
     surroundings: dict[str, Any],
 ) -> list[System]:
     """Those asked for, then the variants, then the extra ones, each with its surroundings in its fingerprint."""
-    from evaluation.self_rag import self_rag
-    from evaluation.systems import closed_book, plain, with_surroundings
-    from evaluation.variants import variant
-
     made: dict[str, Callable[[], System]] = {
         "self-rag": lambda: self_rag(services, context),
         "plain": lambda: plain(services, context),
@@ -246,18 +199,12 @@ def systems_of(
 
 def _check_variants(options: argparse.Namespace, settings: Settings) -> None:
     """Refuse what is wrong with the systems before any model is loaded."""
-    from app.compose import context_of
-    from evaluation.variants import variant
-    from run.context import Services
-
     nothing: Any = None
     unbound = Services(nothing, nothing, nothing)
     _require_names([*options.systems, *(variant(text, context_of(settings), unbound)[0] for text in options.variant)])
 
 
 def _require_names(names: Sequence[str]) -> None:
-    from core.errors import RequestError
-
     doubled = next((name for name in names if names.count(name) > 1), None)
     if doubled:
         raise RequestError(f"Two systems are named {doubled}: name each once.")
@@ -265,9 +212,6 @@ def _require_names(names: Sequence[str]) -> None:
 
 def documents_of(options: argparse.Namespace, dataset: Dataset) -> Sequence[Path] | None:
     """The documents named, the dataset's own, the sample for the sample's questions, or None for the library."""
-    from app.libraries import SAMPLE
-    from core.text import shown
-
     if not options.docs:
         require_docs(dataset.documents, f"the documents that {shown(options.dataset.name)} names, or give --docs")
     own = dataset.documents or ((SAMPLE,) if options.dataset.resolve().parent == SAMPLE.parent else ())
@@ -276,9 +220,6 @@ def documents_of(options: argparse.Namespace, dataset: Dataset) -> Sequence[Path
 
 def surroundings_of(settings: Settings, library: Library) -> dict[str, Any]:
     """What every system's answers depend on."""
-    from app.compose import critic_name
-    from core.fingerprint import digest
-
     sources = [source for source in library.sources() if source.passages]
     return {
         "chat": settings.chat_model,
@@ -288,11 +229,3 @@ def surroundings_of(settings: Settings, library: Library) -> dict[str, Any]:
         "passages": [settings.selfrag_chunk_size, settings.selfrag_chunk_overlap],
         "documents": digest(*sorted(f"{source.path.name}\0{source.sha256}" for source in sources)),
     }
-
-
-def _systems(word: str) -> tuple[str, ...]:
-    names = tuple(filter(None, (name.strip() for name in word.split(","))))
-    unknown = next((name for name in names if name not in BUILT_IN), None)
-    if unknown or not names:
-        raise argparse.ArgumentTypeError(f"{unknown or 'none'} is no system: choose of {', '.join(BUILT_IN)}")
-    return names

@@ -1,24 +1,16 @@
 """``graph``: the compiled graph as Mermaid text, or drawn without a network."""
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 
+from app.drawing.picture import graph_picture, require_suffix
+from app.options import unwritable
 from app.terminal.screen import Screen
 from core.files import NotRegularFileError
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """The options of ``graph``."""
-    parser.add_argument("--output", type=Path, metavar="FILE", help="draw into FILE: .svg, .png or .mmd")
-
-
 def graph(options: argparse.Namespace) -> int:
     """Print the Mermaid text, or draw it into the file named."""
-    from app.drawing.picture import graph_picture, require_suffix
-    from app.options import unwritable
-
     screen = Screen(quiet=options.quiet)
     if options.output is None:
         screen.text(graph_picture().mermaid.expandtabs().rstrip())

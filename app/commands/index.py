@@ -1,14 +1,10 @@
 """``index``: add to the library, bring it in step with the disk, check it, list it."""
 
-from __future__ import annotations
-
 import argparse
 import shlex
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from app.libraries import open_own
-from app.options import file_path, pattern
 from app.settings import load_settings
 from app.terminal.inventory import checked, left_out, rows, summary
 from app.terminal.progress import table
@@ -16,41 +12,9 @@ from app.terminal.screen import Screen, print_error
 from core.errors import RequestError
 from core.text import one_line, shown
 from retrieval.filters import excluded_by
-
-if TYPE_CHECKING:
-    from retrieval.library.library import Library
-    from retrieval.sync_report import Source
-
-
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """The options of ``index``."""
-    parser.add_argument("paths", nargs="*", type=file_path, metavar="PATH", help="a file or folder")
-    parser.add_argument("--list", action="store_true", help="list what is in the library, and what was left out")
-    parser.add_argument("--verify", action="store_true", help="check the whole index, and mend what can be mended")
-    parser.add_argument(
-        "--remove",
-        action="append",
-        type=file_path,
-        metavar="PATH",
-        help="take out what was added, or delete what was uploaded: uploads:/NAME",
-    )
-    parser.add_argument(
-        "--exclude",
-        action="append",
-        default=[],
-        type=pattern,
-        metavar="PATTERN",
-        help="leave out a file or folder of the library, or what fits, as '*draft*'; quote it; remembered; repeatable",
-    )
-    parser.add_argument(
-        "--include", action="append", type=pattern, metavar="PATTERN", help="take back what was excluded; repeatable"
-    )
-    parser.add_argument(
-        "--follow-links",
-        action=argparse.BooleanOptionalAction,
-        help="index what links in the folders named lead to, also outside of them; remembered",
-    )
-    parser.add_argument("--no-wait", action="store_true", help="of PostgreSQL: let workers read what changed, and end")
+from retrieval.library.library import Library
+from retrieval.library.queued_sync import LARGEST_SENT
+from retrieval.sync_report import Source
 
 
 def index(options: argparse.Namespace) -> int:
@@ -74,7 +38,8 @@ def index(options: argparse.Namespace) -> int:
             sources = sync(library, screen)
             if options.paths or not (options.remove or options.exclude):
                 library.require_passages()
-            holds(sources, screen)
+            passages = sum(source.passages for source in sources)
+            screen.result(f"The library holds {len(sources)} documents, {passages:,} passages.")
         if options.verify:
             code = verify(library, screen)
         if options.list:
@@ -113,8 +78,6 @@ def sync(library: Library, screen: Screen) -> list[Source]:
 
 def enqueue(library: Library, screen: Screen) -> None:
     """Leave what changed to workers, and say how much that is."""
-    from retrieval.library.queued_sync import LARGEST_SENT
-
     waiting, kept = library.enqueue()
     screen.result(f"{waiting:,} files wait to be read by a worker.")
     if kept:
@@ -122,12 +85,6 @@ def enqueue(library: Library, screen: Screen) -> None:
             f"{kept:,} of them are larger than {LARGEST_SENT // 1_000_000} MB or cannot be read, and wait for a worker "
             "on this machine, or for index without --no-wait."
         )
-
-
-def holds(sources: Sequence[Source], screen: Screen) -> None:
-    """Say how much is in the library."""
-    passages = sum(source.passages for source in sources)
-    screen.result(f"The library holds {len(sources)} documents, {passages:,} passages.")
 
 
 def verify(library: Library, screen: Screen) -> int:

@@ -1,56 +1,32 @@
 """``library``: copy, save and restore what the documents became, and what is kept beside them."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import os
 from collections.abc import Collection, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
-from typing import TYPE_CHECKING
+from pathlib import Path
 
-from app.options import file_path, require_writable_file, unwritable, write_file
+from langchain_core.embeddings import FakeEmbeddings
+
+from app.conversations.feedback import examples_of
+from app.conversations.opening import open_feedback, open_threads
+from app.libraries import home_of, machine_of, move_uploads
+from app.options import require_writable_file, unwritable, write_file
+from app.settings import Settings, load_settings
+from app.terminal.screen import Screen
 from core.errors import RequestError
 from core.text import as_json, shown
-from retrieval.library.copying import copy_library
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from app.settings import Settings
-    from app.terminal.screen import Screen
-    from retrieval.library.copying import Copied, Source
-    from retrieval.searching_store import Store
-    from retrieval.sync_report import Progress
-
-OWN = "library"
-
-
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """The subcommands of `library`."""
-    commands = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    export = commands.add_parser(
-        "export-labels", help="write what people said of answers as a question set that `eval` reads"
-    )
-    export.add_argument("file", type=file_path, metavar="FILE", help="the file to write: .jsonl")
-    copy = commands.add_parser("copy", help="copy a library from one store to another, with its vectors")
-    copy.add_argument("source", metavar="FROM", help="as SELFRAG_STORE: sqlite://, sqlite:///folder or postgresql://…")
-    copy.add_argument("target", metavar="TO", help="the same")
-    backup = commands.add_parser("backup", help="save a library, with its vectors, and the threads in one file")
-    backup.add_argument("file", type=file_path, metavar="FILE", help="the file to write: .zip")
-    restore = commands.add_parser("restore", help="put back what a backup holds; what is there already stays")
-    restore.add_argument("file", type=file_path, metavar="FILE", help="a backup")
-    for command in (copy, backup, restore):
-        command.add_argument(
-            "--library", default=OWN, metavar="NAME", help="library, or shared, which a server with tokens asks"
-        )
+from retrieval.library.backup import Backup, write_backup
+from retrieval.library.copying import Copied, Source, copy_library
+from retrieval.library.library import names_database, open_store
+from retrieval.searching_store import Store
+from retrieval.store import Model
+from retrieval.sync_report import Progress
 
 
 def library(options: argparse.Namespace) -> int:
     """Run the subcommand."""
-    from app.settings import load_settings
-    from app.terminal.screen import Screen
-
     run = {"export-labels": export_labels, "copy": copy, "backup": backup, "restore": restore}[options.action]
     run(options, load_settings(), Screen(quiet=options.quiet))
     return 0
@@ -58,10 +34,6 @@ def library(options: argparse.Namespace) -> int:
 
 def export_labels(options: argparse.Namespace, settings: Settings, screen: Screen) -> None:
     """Write the labels of all owners as JSONL. Raises `RequestError` where there are none."""
-    from app.conversations.feedback import examples_of
-    from app.conversations.opening import open_feedback, open_threads
-    from retrieval.library.library import names_database
-
     require_writable_file(options.file)
     shared = names_database(settings.selfrag_store)
     with closing(open_threads(settings, expire=False)) if shared else nullcontext() as threads:
@@ -91,9 +63,6 @@ def copy(options: argparse.Namespace, settings: Settings, screen: Screen) -> Non
 
 def copy_threads(source: str, target: str, settings: Settings) -> int:
     """Copy the threads to where those of the target are kept; return how many are new there."""
-    from app.conversations.opening import open_threads
-    from retrieval.library.library import names_database
-
     if not names_database(source) and not names_database(target):
         return 0  # both are kept in one folder
     with (
@@ -105,9 +74,6 @@ def copy_threads(source: str, target: str, settings: Settings) -> int:
 
 def backup(options: argparse.Namespace, settings: Settings, screen: Screen) -> None:
     """Save a library, and the threads, in one file. Raises `RequestError` where there is nothing to save."""
-    from app.conversations.opening import open_threads
-    from retrieval.library.backup import write_backup
-
     require_writable_file(options.file)
     with (
         opened_filled(settings.selfrag_store, options.library, settings) as source,
@@ -124,9 +90,6 @@ def backup(options: argparse.Namespace, settings: Settings, screen: Screen) -> N
 
 def restore(options: argparse.Namespace, settings: Settings, screen: Screen) -> None:
     """Put back what a backup holds; threads and documents that are there stay as they are."""
-    from app.conversations.opening import open_threads
-    from retrieval.library.backup import Backup
-
     with Backup(options.file) as saved:
         with (
             opened(settings.selfrag_store, options.library, settings, saved.made().embedding) as target,
@@ -147,8 +110,6 @@ def copy_all(source: Source, target: Store, settings: Settings, progress: Progre
 
     These are of the server's folders for uploads: as ordinary documents all owners would see them.
     """
-    from app.libraries import move_uploads
-
     uploads = target.uploads
     folders = [one.resolve() for one in settings.uploads_folders] if uploads else []
     roots = [one for one in folders if os.fsencode(one) in source.roots().kinds]
@@ -175,8 +136,6 @@ def told(copied: Copied, moved: Collection[Path], what: str, screen: Screen) -> 
 @contextmanager
 def opened_filled(url: str, name: str, settings: Settings) -> Iterator[Store]:
     """Open a library to read it. Raises `RequestError` where there is none, or nothing was added to it."""
-    from app.libraries import home_of
-
     home = home_of(url, settings)
     if home is None or (home / name).exists():  # opening makes one
         with opened(url, name, settings) as store:
@@ -190,12 +149,6 @@ def opened_filled(url: str, name: str, settings: Settings) -> Iterator[Store]:
 @contextmanager
 def opened(url: str, name: str, settings: Settings, model: str | None = None) -> Iterator[Store]:
     """Open the store of a library without its embedding model: nothing is embedded."""
-    from langchain_core.embeddings import FakeEmbeddings
-
-    from app.libraries import home_of, machine_of
-    from retrieval.library.library import open_store
-    from retrieval.store import Model
-
     unused = FakeEmbeddings(size=1)
     machine = machine_of(settings)
     with closing(

@@ -9,7 +9,10 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, NoReturn
 
-from app.options import add_docs, require_docs
+from mcp.server.stdio import stdio_server
+
+from app.options import require_docs
+from app.server.mcp.server import new_server
 from app.settings import Settings, load_settings
 from app.terminal.screen import Screen
 from core.errors import RequestError
@@ -18,12 +21,6 @@ if TYPE_CHECKING:
     from app.server.mcp.backends import LocalBackend
 
 CLOSE_SECONDS = 5.0  # for what is running, until the process ends all the same
-
-
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """The options of ``mcp``."""
-    add_docs(parser)
-    parser.add_argument("--allow-write", action="store_true", help="let the agent add files and folders to the library")
 
 
 def mcp(options: argparse.Namespace) -> int:
@@ -42,10 +39,6 @@ def mcp(options: argparse.Namespace) -> int:
 
 
 async def _serve(settings: Settings, options: argparse.Namespace, screen: Screen) -> NoReturn:
-    from mcp.server.stdio import stdio_server
-
-    from app.server.mcp.server import new_server
-
     opened: list[LocalBackend] = []
 
     def backend_of(_: object) -> LocalBackend:

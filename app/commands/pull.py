@@ -1,17 +1,14 @@
 """``pull``: fetch the embedded models ahead of time."""
 
-from __future__ import annotations
-
 import argparse
 
 from app.settings import load_settings
 from app.terminal.screen import Screen
+from models.model_files import CHAT_MODEL, EMBEDDING_MODEL, TOKENIZER, ensure
 
 
 def pull(options: argparse.Namespace) -> int:
     """Fetch and check what is not there yet; say where each file lies."""
-    from models.model_files import CHAT_MODEL, EMBEDDING_MODEL, TOKENIZER, ensure
-
     screen = Screen(quiet=options.quiet)
     settings = load_settings()
     with screen.downloads() as progress:

@@ -1,42 +1,28 @@
 """``serve``: the page, the JSON API, OpenAI's API and MCP, on this machine unless there are tokens."""
 
-from __future__ import annotations
-
 import argparse
 import ipaddress
-import re
 import signal
 import socket
 import webbrowser
-from typing import TYPE_CHECKING
 
+from fastapi import FastAPI
+
+from app.compose import questions_at_once
+from app.conversations.opening import open_feedback, open_threads
+from app.conversations.tables import ThreadTables
+from app.front_door import SelfRAG
+from app.libraries import open_served, open_shared
+from app.server.access import Access, read_tokens
+from app.server.application import create_app
+from app.server.asking import ServerOptions
+from app.server.documents import Documents
+from app.server.listening import listen, server_of
+from app.server.sources import Sources
 from app.settings import Settings, load_settings
 from app.terminal.screen import Screen
 from core.errors import RequestError
-
-if TYPE_CHECKING:
-    from fastapi import FastAPI
-
-    from app.conversations.tables import ThreadTables
-
-HOST, PORT = "127.0.0.1", 8321
-HOST_NAME = re.compile(r"[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?", re.ASCII | re.IGNORECASE)
-LONGEST_HOST_NAME = 253
-
-
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """The options of ``serve``."""
-    parser.add_argument("--host", default=HOST, metavar="ADDRESS", help=f"where to listen ({HOST})")
-    parser.add_argument("--port", type=_port, default=PORT, metavar="N", help=f"the port ({PORT}); 0 is any free one")
-    parser.add_argument("--open", action="store_true", help="open the page in a browser")
-    parser.add_argument(
-        "--allow-host",
-        type=_host_name,
-        action="append",
-        metavar="NAME",
-        help="another host name that browsers reach the server by, such as a proxy's; repeatable",
-    )
-    parser.add_argument("--mcp-allow-write", action="store_true", help="let agents upload documents over MCP")
+from retrieval.sandbox.pages import PageReader
 
 
 def serve(options: argparse.Namespace) -> int:
@@ -48,8 +34,6 @@ def serve(options: argparse.Namespace) -> int:
             f"--host {options.host} is open to other machines: set SELFRAG_TOKENS_FILE to a file of a name and a token "
             "a line, or leave --host out."
         )
-    from app.server.listening import listen, server_of
-
     listening = listen(options.host, options.port)
     try:
         app = application(settings, options, screen)
@@ -68,17 +52,6 @@ def serve(options: argparse.Namespace) -> int:
 
 def application(settings: Settings, options: argparse.Namespace, screen: Screen) -> FastAPI:
     """Load the models, open the documents, and bind both to the web application."""
-    from app.compose import questions_at_once
-    from app.conversations.opening import open_feedback
-    from app.front_door import SelfRAG
-    from app.libraries import open_served, open_shared
-    from app.server.access import Access, read_tokens
-    from app.server.application import create_app
-    from app.server.asking import ServerOptions
-    from app.server.documents import Documents
-    from app.server.sources import Sources
-    from retrieval.sandbox.pages import PageReader
-
     tokens = read_tokens(settings.selfrag_tokens_file) if settings.selfrag_tokens_file else ()
     uploads = settings.owned_folder("uploads")
     library, sample = (
@@ -110,8 +83,6 @@ def application(settings: Settings, options: argparse.Namespace, screen: Screen)
 
 def opened_threads(settings: Settings, screen: Screen) -> ThreadTables | None:
     """Open the conversations that are kept; where that cannot be done, say so and serve without."""
-    from app.conversations.opening import open_threads
-
     try:
         return open_threads(settings)
     except RequestError as error:
@@ -134,15 +105,3 @@ def _started(screen: Screen, address: str, *, open_page: bool) -> None:
     screen.out.file.flush()
     if open_page:
         webbrowser.open(address)
-
-
-def _port(word: str) -> int:
-    if not word.isdecimal() or int(word) > 65_535:
-        raise argparse.ArgumentTypeError(f"{word!r} is no port from 0 to 65535")
-    return int(word)
-
-
-def _host_name(word: str) -> str:
-    if len(word) > LONGEST_HOST_NAME or not HOST_NAME.fullmatch(word):
-        raise argparse.ArgumentTypeError(f"{word!r} is no host name: write it without http:// and without a port")
-    return word

@@ -1,20 +1,21 @@
 """``threads``: the threads that are kept, as a person lists, reads, names, exports and deletes them."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from app.options import as_text, file_path, unwritable
+from app.conversations.opening import open_threads
+from app.conversations.tables import ThreadTables
+from app.conversations.thread import Thread, ThreadTurn
+from app.export import exported_thread
+from app.options import as_text, unwritable
+from app.settings import load_settings
+from app.terminal.screen import Screen
+from app.terminal.show import show_citations
 from core.errors import RequestError
+from core.files import write_private
 from core.text import shortened, shown
-
-if TYPE_CHECKING:
-    from app.conversations.tables import ThreadTables
-    from app.conversations.thread import Thread, ThreadTurn
 
 FORMS = {".md": "markdown", ".json": "json", ".html": "html"}
 LONGEST_SHOWN = 300  # characters of an answer that is shown in brief
@@ -22,31 +23,8 @@ CORRECTED = (" ({})", "corrected", "dim")
 Line = Callable[..., None]
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """The subcommands of `threads`; without one it lists."""
-    parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else: of list, show")
-    commands = parser.add_subparsers(dest="action", metavar="list|show|rename|export|delete")
-    listed = commands.add_parser("list", help="list the threads, the last changed first")
-    one = argparse.ArgumentParser(add_help=False)
-    one.add_argument("id", metavar="ID", help="the thread's id, or the beginning of it")
-    showed = commands.add_parser("show", parents=[one], help="show its questions with their answers and evidence")
-    for parser_ in (listed, showed):
-        parser_.add_argument(
-            "--json", action="store_true", default=argparse.SUPPRESS, help="print one JSON object and nothing else"
-        )
-    renamed = commands.add_parser("rename", parents=[one], help="give it another name")
-    renamed.add_argument("name", metavar="NAME", nargs="+", help="the name")
-    exported = commands.add_parser("export", parents=[one], help="write it with its evidence into a new file")
-    exported.add_argument("file", type=file_path, metavar="FILE", help="the file to write: .md, .json or .html")
-    commands.add_parser("delete", parents=[one], help="delete it for good")
-
-
 def threads(options: argparse.Namespace) -> int:
     """Run the subcommand."""
-    from app.conversations.opening import open_threads
-    from app.settings import load_settings
-    from app.terminal.screen import Screen
-
     screen, settings = Screen(quiet=options.quiet), load_settings()
     with closing(open_threads(settings)) as kept:
         if options.action in (None, "list"):
@@ -103,8 +81,6 @@ def show_threads(found: Sequence[Thread], line: Line, *, numbered: bool = False)
 
 def show_turns(turns: Sequence[ThreadTurn], line: Line, *, brief: bool = False) -> None:
     """Show questions with their answers and, unless ``brief``, their quotes; of what was corrected the question."""
-    from app.terminal.show import show_citations
-
     for turn in turns:
         line(("{}. ", turn.number, "cyan"), ("{}", turn.question, "bold"), CORRECTED if turn.replaced else "")
         if turn.replaced:
@@ -124,9 +100,6 @@ def show_turns(turns: Sequence[ThreadTurn], line: Line, *, brief: bool = False) 
 
 def export_thread(kept: ThreadTables, thread: Thread, path: Path) -> None:
     """Write a thread with its evidence into a new file, in the form that its ending names. Raises `RequestError`."""
-    from app.export import exported_thread
-    from core.files import write_private
-
     form = FORMS.get(path.suffix.lower())
     if form is None:
         raise RequestError(f"{shown(path.name)} cannot be written: name a file that ends in .md, .json or .html.")

@@ -1,35 +1,22 @@
 """``worker``: read the files that wait to be indexed into a library in PostgreSQL, beside other machines."""
 
-from __future__ import annotations
-
 import argparse
 import signal
 import sys
 import time
 from types import FrameType
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 from app.libraries import open_library
 from app.settings import load_settings
 from app.terminal.screen import Screen
-
-if TYPE_CHECKING:
-    from core.errors import RequestError
-    from retrieval.library.library import Library
+from core.errors import RequestError
+from retrieval.library.library import Library
+from retrieval.library.queued_sync import worker_name
+from retrieval.library.worker import Worker
+from retrieval.sync_report import Advance
 
 PAUSE = 1.0  # seconds until an empty queue is looked at again
-OWN = "library"
-
-
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """The options of ``worker``."""
-    parser.add_argument(
-        "--library",
-        default=OWN,
-        metavar="NAME",
-        help="read for this library: library, or shared, of a server with tokens",
-    )
-    parser.add_argument("--once", action="store_true", help="end when no file waits")
 
 
 def worker(options: argparse.Namespace) -> int:
@@ -48,10 +35,6 @@ def worker(options: argparse.Namespace) -> int:
 
 def read(library: Library, screen: Screen) -> int:
     """Read until no file is free, and return how many files that were."""
-    from retrieval.library.queued_sync import worker_name
-    from retrieval.library.worker import Worker
-    from retrieval.sync_report import Advance
-
     told: set[str] = set()
 
     def tell(error: RequestError) -> None:

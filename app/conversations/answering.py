@@ -1,19 +1,18 @@
 """Answer the questions of threads: one at a time in each, with checkpoints, going on where a crash cut one off."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import traceback
 from collections.abc import AsyncGenerator, Generator, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from app.conversations.checkpoints import answered, can_resume
+from app.conversations.tables import Lock, ThreadTables
 from app.conversations.thread import LeaseLostError, State, ThreadBusyError, ThreadTurn
-from app.front_door import question_after
-from app.results.events import Finished
+from app.front_door import SelfRAG, question_after
+from app.results.events import Event, Finished
+from app.results.result import Result
 from app.terminal.show import numbered_answer
 from core.background import stream_in_background
 from core.errors import RequestError, SelfRAGError
@@ -21,13 +20,7 @@ from core.text import clean
 from models.redaction import Secrets
 from run.context import Context
 from run.initial_state import require_question, require_standalone
-
-if TYPE_CHECKING:
-    from app.conversations.tables import Lock, ThreadTables
-    from app.front_door import SelfRAG
-    from app.results.events import Event
-    from app.results.result import Result
-    from run.state import SelfRAGState
+from run.state import SelfRAGState
 
 log = logging.getLogger("selfrag.threads")
 INTERNAL = "This version failed over the question: ask it again."

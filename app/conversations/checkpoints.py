@@ -1,31 +1,25 @@
 """Checkpoints of questions, by which one that was cut off goes on; what is wrong with them stops no question."""
 
-from __future__ import annotations
-
 import logging
 import sqlite3
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import aiosqlite
+from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver, ChannelVersions, Checkpoint, CheckpointMetadata
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
-from app.results.events import ResumedNodes
+from app.front_door import SelfRAG
+from app.results.events import Event, ResumedNodes
 from core.text import one_line, shown
+from graph.builder import SelfRAGGraph
 from retrieval.index.sqlite_files import create_private
-
-if TYPE_CHECKING:
-    from langchain_core.runnables import RunnableConfig
-
-    from app.front_door import SelfRAG
-    from app.results.events import Event
-    from graph.builder import SelfRAGGraph
-    from run.context import Context
-    from run.state import SelfRAGState
+from run.context import Context
+from run.state import SelfRAGState
 
 log = logging.getLogger("selfrag.threads")
 # Plain values only: checkpoints are read without unpickling, and without importing what they name.
@@ -48,7 +42,6 @@ class ForgivingSaver(BaseCheckpointSaver[str]):
         metadata: CheckpointMetadata,
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
-        """As LangGraph's, or nothing."""
         if not self.closed:
             try:
                 return await super().aput(config, checkpoint, metadata, new_versions)
@@ -59,7 +52,6 @@ class ForgivingSaver(BaseCheckpointSaver[str]):
     async def aput_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
-        """As LangGraph's, or nothing."""
         if not self.closed:
             try:
                 await super().aput_writes(config, writes, task_id, task_path)

@@ -1,25 +1,21 @@
 """What people say of answers, kept as labelled examples in the form that `eval` reads."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from app.results.result import Result
 from core.errors import RequestError
 from core.files import make_private_folder, read_regular
 from core.json_lines import append, open_lines
 from core.text import as_json, is_blank, shown
 from core.types import Outcome
-
-if TYPE_CHECKING:
-    from app.results.result import Result
 
 Judgement = Literal["right", "wrong", "missing"]
 LARGEST = 100_000_000  # bytes of one person's feedback
@@ -95,7 +91,6 @@ class FeedbackFolder:
         self._folder = folder
 
     def add(self, owner: str, run: str, feedback: Feedback, result: Result) -> None:
-        """Write a label durably. Raises `RequestError` if it cannot be written."""
         line = as_json(label_of(run, feedback, result).model_dump(mode="json")).encode("utf-8", "replace") + b"\n"
         path = self._folder / f"{owner or 'own'}{SUFFIX}"
         try:
@@ -109,7 +104,6 @@ class FeedbackFolder:
             raise RequestError(f"The feedback cannot be kept in {shown(path)} ({error.strerror}).") from error
 
     def labels(self) -> list[Label]:
-        """Return the last label of each run of all owners, the oldest first. Raises `RequestError`."""
         last: dict[str, Label] = {}
         for path in sorted(self._folder.glob(f"*{SUFFIX}")):
             try:

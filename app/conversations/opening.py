@@ -1,16 +1,11 @@
 """Where threads are kept: in the database that holds the libraries, or else in a folder beside them."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from app.conversations.feedback import FeedbackFolder, FeedbackStore
+from app.conversations.store import Threads
+from app.conversations.tables import ThreadTables
+from app.settings import Settings
 from core.errors import RequestError
 from retrieval.library.library import names_database
-
-if TYPE_CHECKING:
-    from app.conversations.tables import ThreadTables
-    from app.settings import Settings
 
 
 def open_threads(settings: Settings, store: str | None = None, *, expire: bool = True) -> ThreadTables:
@@ -20,8 +15,6 @@ def open_threads(settings: Settings, store: str | None = None, *, expire: bool =
     """
     url, keep_days = store or settings.selfrag_store, settings.selfrag_keep_days if expire else None
     if not names_database(url):
-        from app.conversations.store import Threads
-
         return Threads(settings.owned_folder("threads"), keep_days=keep_days)
     try:
         from app.conversations.postgres.threads import SharedThreads

@@ -1,7 +1,5 @@
 """Keep threads and their turns in one SQLite file, for several threads and processes at once."""
 
-from __future__ import annotations
-
 import sqlite3
 import threading
 from collections.abc import Iterator
@@ -47,15 +45,10 @@ class Threads(ThreadTables):
         self.expire()
 
     def close(self) -> None:
-        """Close the file."""
         with self._using:
             self._connection.close()
 
     def lock(self, id_: str) -> Lock:
-        """Take the lock of a thread, which this process holds until it is released or ends.
-
-        Raises `ThreadBusyError` if it is taken.
-        """
         lock = FileLock(self._lock_file(id_), mode=FILE_MODE, thread_local=False)
         with self._translated():
             try:
@@ -65,19 +58,15 @@ class Threads(ThreadTables):
         return lock
 
     def has_checkpoints(self, run: str) -> bool:
-        """Tell whether a run has checkpoints."""
         return self.checkpoints(run).exists()
 
     def checkpointer(self, turn: ThreadTurn) -> AbstractAsyncContextManager[SqliteSaver | None]:
-        """Open the file of a turn's checkpoints; None if that cannot be done."""
         return opened(self.checkpoints(turn.run))
 
     def checkpoints(self, run: str) -> Path:
-        """Return the path of the file of a run's checkpoints."""
         return self._folder / "checkpoints" / f"{run}.sqlite"
 
     def remove_checkpoints(self, *runs: str) -> None:
-        """Remove the checkpoints of runs, if there are any."""
         for path in map(self.checkpoints, runs):
             for suffix in COMPANIONS:
                 with suppress(OSError):
@@ -111,9 +100,8 @@ class Threads(ThreadTables):
             self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
     def _clean_up(self) -> None:
-        kept = [
-            path.stem for path in (self._folder / "checkpoints").glob("*.sqlite")
-        ]  # first: a turn precedes its file
+        files = (self._folder / "checkpoints").glob("*.sqlite")
+        kept = [path.stem for path in files]  # first: a turn precedes its file
         unfinished = {row["run"] for row in self._read("SELECT run FROM turns WHERE state = 'unfinished'")}
         self.remove_checkpoints(*(run for run in kept if run not in unfinished))  # a kill came before they were
 
@@ -126,7 +114,6 @@ class Threads(ThreadTables):
 
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
-        """Yield the connection in a transaction: committed at the end, rolled back on an exception."""
         with self._using, self._translated():
             self._connection.execute("BEGIN IMMEDIATE")
             try:

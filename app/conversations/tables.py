@@ -1,7 +1,5 @@
 """Threads and their turns in two SQL tables, whatever database holds them."""
 
-from __future__ import annotations
-
 import json
 import secrets
 import sys
@@ -9,21 +7,18 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, suppress
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
+from langgraph.checkpoint.base import BaseCheckpointSaver
 from pydantic import ValidationError
 
+from app.conversations.feedback import FeedbackStore
 from app.conversations.thread import NotLastTurnError, State, Thread, ThreadBusyError, ThreadTurn, UnknownThreadError
 from app.results.result import Result
 from core.errors import RequestError
 from core.text import as_json, clean, shortened
 from core.types import Turn
 from run.initial_state import MOST_TURNS
-
-if TYPE_CHECKING:
-    from langgraph.checkpoint.base import BaseCheckpointSaver
-
-    from app.conversations.feedback import FeedbackStore
 
 LONGEST_TITLE = 80
 UNREADABLE = "The answer was kept by another version, or is damaged, and cannot be read: ask again."

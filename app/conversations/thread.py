@@ -1,7 +1,5 @@
 """A thread, which is a conversation that is kept, and its turns; what can be wrong with one."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Any, Literal
 

@@ -3,8 +3,6 @@
 The way of a good question leads straight down. The re-query loop is on the left, the regenerate loop on the right.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -127,12 +125,10 @@ class Box:
 
     @property
     def left(self) -> float:
-        """The x of its left side."""
         return self.x - self.width / 2
 
     @property
     def top(self) -> float:
-        """The y of its upper side."""
         return self.y - self.height / 2
 
 
@@ -164,7 +160,6 @@ class Layout:
 
     @property
     def bottom(self) -> float:
-        """The y of the picture's lower end."""
         end = self.boxes[END]
         return end.y + end.height / 2
 

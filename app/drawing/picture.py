@@ -1,7 +1,5 @@
 """A picture of the graph, or of the way that one run took through it, as SVG, PNG or Mermaid text; offline."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -16,6 +14,8 @@ from app.options import require_writable_file, write_file
 from core.errors import RequestError
 from core.markup import joined
 from core.text import shown
+from graph.builder import build_graph
+from run.context import Services
 
 SUFFIXES = (".svg", ".png", ".mmd")
 
@@ -61,7 +61,6 @@ def require_writable(path: Path) -> None:
 
 
 def graph_picture() -> Picture:
-    """The graph itself."""
     title = "The graph of Self-RAG: its nodes, its edges with their conditions, and its two loops"
     return Picture(page(BARE, graph_body(BARE, None), title, 0), compiled_mermaid())
 
@@ -80,9 +79,6 @@ def run_picture(run: Mapping[str, Any]) -> Picture:
 @cache
 def compiled_mermaid() -> str:
     """The compiled graph as Mermaid text, as LangGraph writes it, without its front matter."""
-    from graph.builder import build_graph
-    from run.context import Services
-
     nothing: Any = None  # the graph's shape does not depend on the models
     text = build_graph(Services(nothing, nothing, nothing)).get_graph().draw_mermaid(with_styles=False)
     return text if text.endswith("\n") else text + "\n"

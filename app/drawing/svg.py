@@ -1,7 +1,5 @@
 """Draw the graph, or a run on it, as SVG: areas of the loops, edges, nodes, and a header."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 

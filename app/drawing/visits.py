@@ -1,13 +1,11 @@
 """What a run did at each node, in texts short enough for a picture."""
 
-from __future__ import annotations
-
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, Self
 
 from langgraph.graph import END, START
 
@@ -28,7 +26,7 @@ class Visits:
     edges: Counter[tuple[str, str]]
 
     @classmethod
-    def of(cls, path: Iterable[Mapping[str, Any]]) -> Visits:
+    def of(cls, path: Iterable[Mapping[str, Any]]) -> Self:
         """Read the steps of a result's ``path``; the two checks of a draft ran side by side."""
         steps: dict[str, list[Mapping[str, Any]]] = {}
         rounds: list[list[str]] = [[START]]

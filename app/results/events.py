@@ -1,18 +1,16 @@
 """The events of a run: what `SelfRAG.stream` yields."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
+
+from langchain_core.messages import BaseMessage
+from langgraph.types import StateSnapshot
 
 from app.results.result import Result
 from core.types import Step
+from models.generator import ANSWER_TAG
 from run.state import SelfRAGState
-
-if TYPE_CHECKING:
-    from langchain_core.messages import BaseMessage
-    from langgraph.types import StateSnapshot
 
 
 @dataclass(frozen=True)
@@ -76,12 +74,9 @@ class ResumedNodes:
 
 
 def finished_node(step: Step) -> NodeFinished:
-    """Return the event of a step of the path."""
     return NodeFinished(step["node"], step["seconds"], step["decided"])
 
 
 def draft_text(message: BaseMessage, metadata: dict[str, Any]) -> str:
     """Return the text of a streamed message, if it is a part of a draft."""
-    from models.generator import ANSWER_TAG
-
     return message.text if ANSWER_TAG in (metadata.get("tags") or ()) else ""

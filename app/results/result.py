@@ -1,11 +1,10 @@
 """The result of a question: what ``ask`` returns and what ``--json`` prints."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict
 
+from app.drawing.picture import Picture, run_picture
 from app.results.stamp import Stamp, bare_stamp
 from core.errors import RequestError
 from core.types import (
@@ -31,8 +30,6 @@ from run.state import SelfRAGState, standalone_question
 
 if TYPE_CHECKING:
     import pandas
-
-    from app.drawing.picture import Picture
 
 SPENT = ("model_calls", "input_tokens", "cached_input_tokens", "output_tokens")
 KEPT = ("question", "answer", "outcome", "stop_reason", "queries", "decision", "citations")  # of the state
@@ -148,15 +145,13 @@ class Result(BaseModel):
 
     def picture(self) -> Picture:
         """Draw the way that the run took; a notebook shows the picture, and its ``save(path)`` writes it."""
-        from app.drawing.picture import run_picture
-
         return run_picture(self.model_dump())
 
 
 class Results(list[Result]):
     """The results of several questions, in the order of the questions."""
 
-    def to_pandas(self) -> pandas.DataFrame:
+    def to_pandas(self) -> "pandas.DataFrame":
         """Return a table with a row for each question; lists of texts stay lists. Raises `RequestError` without pandas.
 
         ``contexts`` are the passages that the answer was written from, ``quotes`` those of its citations.

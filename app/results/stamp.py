@@ -1,23 +1,20 @@
 """What an answer was made with: the version, the models, the prompts and the index."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from functools import cache
-from typing import TYPE_CHECKING
 
+from langchain_core.language_models import BaseChatModel
 from pydantic import BaseModel, ConfigDict
 
+from app.compose import calibration_of, critic_name, name_of
 from app.settings import EMBEDDED, Settings
 from app.version import VERSION
 from core.errors import SelfRAGError
 from core.fingerprint import digest, digest_of_code
 from evaluation.records import Provenance
-
-if TYPE_CHECKING:
-    from langchain_core.language_models import BaseChatModel
-
-    from retrieval.library.library import Library
+from models.model_files import CHAT_MODEL
+from models.redaction import Secrets
+from retrieval.library.library import Library
 
 HASH_LENGTH = 12
 
@@ -40,8 +37,6 @@ class Stamp(BaseModel):
 
 def stamp_of(settings: Settings, model: BaseChatModel | None = None, critic: BaseChatModel | None = None) -> Stamp:
     """Return the stamp of what `compose.services_of` binds, which is not loaded for it; no name shows a secret."""
-    from app.compose import critic_name, name_of
-
     writes = name_of(model) if model else _named(settings.chat_model, settings)
     judges = writes if model else _named(critic_name(settings), settings)
     if critic:
@@ -75,16 +70,12 @@ def calibration_name(
     settings: Settings, model: BaseChatModel | None = None, critic: BaseChatModel | None = None
 ) -> str | None:
     """Return the name and short hash of the critic's calibration; None for a critic that has none."""
-    from app.compose import calibration_of, critic_name
-
     calibration = None if model or critic else calibration_of(critic_name(settings), settings)
     return f"{EMBEDDED}-{digest(calibration.model_dump_json())[:HASH_LENGTH]}" if calibration else None
 
 
 def without_secrets(name: str, settings: Settings) -> str:
     """Return a model's name without the key, credentials, or anything that looks like one."""
-    from models.redaction import Secrets
-
     for url in (settings.openai_base_url, settings.openai_api_base, name):
         name = Secrets(settings.key, url).redacted(name)
     return name
@@ -92,8 +83,6 @@ def without_secrets(name: str, settings: Settings) -> str:
 
 def _named(name: str, settings: Settings) -> str:
     """The model's name; of the embedded model also its file's."""
-    from models.model_files import CHAT_MODEL
-
     if name != EMBEDDED:
         return name
     return f"{EMBEDDED}:{settings.selfrag_model_path.name if settings.selfrag_model_path else CHAT_MODEL.name}"

@@ -1,15 +1,10 @@
 """What the library holds and what was left out of it, as a person reads it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 from core.text import path_text, shown
-
-if TYPE_CHECKING:
-    from retrieval.sync_report import Failure, Skipped, Source, SyncReport, VerifyReport
+from retrieval.sync_report import Failure, Skipped, Source, SyncReport, VerifyReport
 
 MOST_LINES = 20
 HEAD = ["status", "passages", "date", "path", "reason"]

@@ -1,22 +1,17 @@
 """How far long work is: a bar on a terminal, a line now and then otherwise; and the tables at its end."""
 
-from __future__ import annotations
-
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from typing import TYPE_CHECKING
 
 from rich.table import Table
 from rich.text import Text
 
 from app.terminal.screen import Part, Screen, duration
-from core.text import one_line
-
-if TYPE_CHECKING:
-    from evaluation.reporting.routes import Routed
-    from evaluation.run import Tally
+from core.text import one_line, shortened
+from evaluation.reporting.routes import Routed, count_line
+from evaluation.run import Tally
 
 WIDE = 100  # columns in which a question and its path fit
 MOST_ROUTES = 100
@@ -86,9 +81,6 @@ def table(rows: Sequence[Sequence[str]], screen: Screen) -> None:
 
 def show_routes(systems: Mapping[str, Sequence[Routed]], screen: Screen) -> None:
     """Print to stdout whether each question took its expected route, and its path: below it where that is narrow."""
-    from core.text import shortened
-    from evaluation.reporting.routes import count_line
-
     readable = (sys.stdout.encoding or "").lower().startswith("utf")
     wide = not screen.out.is_terminal or screen.out.width >= WIDE
     for name, lines in systems.items():

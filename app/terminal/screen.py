@@ -4,28 +4,25 @@ All that a command prints passes here, and leaves without hidden characters and,
 the names of files, what models write and what servers say are others' words.
 """
 
-from __future__ import annotations
-
 import io
 import math
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
-from typing import TYPE_CHECKING, TextIO
+from typing import TextIO
 
 from rich.console import Console
 from rich.padding import Padding
-from rich.table import Table
+from rich.progress import BarColumn, DownloadColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Column, Table
 from rich.text import Text
 
 from core.text import as_json, clean, one_line, path_text, shortened_in_the_middle
-
-if TYPE_CHECKING:
-    from models.model_files import Progress as FileProgress
-    from retrieval.sync_report import Advance
-    from retrieval.sync_report import Progress as IndexProgress
-
+from models.model_files import Progress as FileProgress
+from models.redaction import Secrets
+from retrieval.sync_report import Advance
+from retrieval.sync_report import Progress as IndexProgress
 
 LINE_SECONDS = 10.0
 # A format, the value in it, and its style: the layout is ours, whatever the value holds.
@@ -37,8 +34,6 @@ LONGEST_ERROR = 1_000  # characters: what was given may be a path or an argument
 
 def print_error(text: str) -> None:
     """What went wrong, on stderr, also in quiet: one line that can be read, without secrets."""
-    from models.redaction import Secrets
-
     print(f"error: {shortened_in_the_middle(Secrets().redacted(one_line(text)), LONGEST_ERROR)}", file=sys.stderr)
 
 
@@ -155,8 +150,6 @@ class Screen:
     @contextmanager
     def downloads(self) -> Iterator[FileProgress]:
         """A progress bar for each file that is fetched; one line a file where there is no terminal."""
-        from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
-
         if not self.live:
             announced: set[str] = set()
 
@@ -214,9 +207,6 @@ class Screen:
 
             yield tell
             return
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-        from rich.table import Column
-
         columns = (
             TextColumn(doing),
             BarColumn(bar_width=12),

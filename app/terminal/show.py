@@ -1,7 +1,5 @@
 """How the end of a run looks to a person: the answer, its citations, and what it cost."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 
@@ -10,7 +8,10 @@ from app.terminal.screen import Screen
 from core.passages import place_of
 from core.step_wording import spent
 from core.types import Citation, Passage
+from models.chat import estimated_tokens
 from nodes.finish import disagreement, marked
+from prompts.delimiters import as_data, numbered
+from prompts.generate import PLAIN
 from run.candidates import ANSWERED, confidence
 from run.state import SelfRAGState
 
@@ -76,10 +77,6 @@ def first_search(result: Result) -> list[ResultPassage]:
 
 def plain_tokens(question: str, passages: Sequence[ResultPassage]) -> int:
     """Estimate what plain retrieve-and-generate would read: the tokens of one prompt with all of these passages."""
-    from models.chat import estimated_tokens
-    from prompts.delimiters import as_data, numbered
-    from prompts.generate import PLAIN
-
     read = [cast("Passage", {**one.model_dump(exclude={"verdict"})}) for one in passages]
     return estimated_tokens(PLAIN.format_messages(passages=numbered(read), question=as_data(question)), 0)
 

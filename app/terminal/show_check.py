@@ -1,22 +1,17 @@
 """How a checked text looks: with its marks on the terminal, or as a page."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
+from app.checking.checked_text import CheckedClaim, CheckedText
 from app.checking.verification import CONTRADICTED, NO_CLAIM
+from app.results.result import JudgedClaim
+from app.terminal.screen import Screen
 from app.terminal.show import show_citations
 from core.markup import Html, joined, tag
 from core.passages import place_of
 from core.step_wording import spent
 from core.text import shortened
 from nodes.finish import wording_of
-
-if TYPE_CHECKING:
-    from app.checking.checked_text import CheckedClaim, CheckedText
-    from app.results.result import JudgedClaim
-    from app.terminal.screen import Screen
 
 COLOURS = {
     "fully supported": "green",
@@ -109,7 +104,6 @@ def as_page(checked: CheckedText, name: str) -> str:
 
 
 def page(title: str, *parts: Html) -> str:
-    """Return an HTML page that needs no other file."""
     head = tag("head", tag("meta", charset="utf-8"), tag("title", title), tag("style", STYLE))
     return "<!doctype html>\n" + tag("html", head, tag("body", *parts), lang="en") + "\n"
 

@@ -1,9 +1,6 @@
 """How a comparison looks on the terminal: two columns where there is room, else one below the other."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
+from app.terminal.screen import Screen
 from core.text import one_line
 from evaluation.comparison.blocks import (
     Block,
@@ -15,10 +12,7 @@ from evaluation.comparison.blocks import (
     overall_blocks,
     question_blocks,
 )
-
-if TYPE_CHECKING:
-    from app.terminal.screen import Screen
-    from evaluation.comparison.compared_set import ComparedSet
+from evaluation.comparison.compared_set import ComparedSet
 
 NARROWEST = 80  # columns in which two texts stand side by side
 INDENT = 2  # of all texts of others, so that none can pass for a line of ours

@@ -1,20 +1,15 @@
 """How a run looks while it goes on: a line for each node as it ends, and on a terminal the draft as it is written."""
 
-from __future__ import annotations
+from typing import Self
 
-from typing import TYPE_CHECKING
-
+from rich.status import Status
 from rich.text import Text
 
 from app.results.events import DraftToken, NodeFinished, NodeStarted
 from app.terminal.screen import Screen
 from core.step_wording import describe, drafts_of, headline, verdicts_of
 from core.text import one_line, shortened
-
-if TYPE_CHECKING:
-    from rich.status import Status
-
-    from retrieval.filters import Filter
+from retrieval.filters import Filter
 
 DRAFT_LINES = 6  # of the draft that is being written
 
@@ -32,7 +27,7 @@ class Trace:
         self._status: Status | None = screen.err.status("thinking …") if screen.live else None
         self._draft = ""
 
-    def __enter__(self) -> Trace:
+    def __enter__(self) -> Self:
         if self._status:
             self._status.start()
         return self

@@ -13,7 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from app.commands.eval import add_options, ask_dataset
+from app.commands.eval import ask_dataset
+from app.commands.options import add_eval
 from app.terminal.screen import Screen
 from benchmarks.ablations.recorded_chat import Clock, RecordedSystem, Replies, recorded, without_time_limit
 from benchmarks.ablations.variants import ABLATIONS, Ablation
@@ -64,7 +65,7 @@ def systems(services: Services, context: Context, replies: Replies, chosen: Sequ
 def main(arguments: Sequence[str] | None = None) -> int:
     """Ask what was not asked yet, and print the table."""
     parser = option_parser(__doc__, replies=FOLDER / "replies.sqlite")
-    add_options(parser)
+    add_eval(parser)
     parser.add_argument("--quiet", action="store_true", help="print the table alone")
     parser.add_argument("--only", metavar="NAME,…", help="these ablations, besides self-rag and plain")
     options = parser.parse_args(arguments)

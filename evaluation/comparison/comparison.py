@@ -42,7 +42,6 @@ class Comparison:
 
     @property
     def records(self) -> tuple[Record, Record]:
-        """Return both records, ours first."""
         return self.ours, self.plain
 
     @property
@@ -52,7 +51,6 @@ class Comparison:
 
     @property
     def preference(self) -> str:
-        """Return what the model prefers, as `Judged` does."""
         return self.judged.preference if self.judged else NOT_JUDGED
 
     def passages(self) -> list[Passage]:

@@ -51,7 +51,6 @@ class Judged:
 
     @property
     def failure(self) -> str | None:
-        """Return the error of the first call that failed."""
         return next((one.failure for one in self.opinions if one.failure), None)
 
     @property
@@ -81,7 +80,6 @@ class CriteriaJudge:
 
     @property
     def name(self) -> str:
-        """Return the name of the model."""
         return model_name(self.generator)
 
     async def compare_all(

@@ -18,7 +18,6 @@ LINE_START = re.compile(r"^(\s*)([-+=]|\d+[.)])", re.MULTILINE)
 
 
 def title_of(compared: ComparedSet) -> str:
-    """Return the title of the whole."""
     return f"Self-RAG and plain retrieve-and-generate: {compared.name or 'one question'}"
 
 
@@ -98,7 +97,6 @@ def _html(block: blocks.Block) -> Html:
 
 
 def as_csv(compared: ComparedSet) -> str:
-    """Return a row for each question."""
     rows = [_row(one) for one in compared.comparisons]
     return csv_text([list(rows[0]) if rows else [], *(list(row.values()) for row in rows)])
 

@@ -9,6 +9,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from langchain_core.prompts import ChatPromptTemplate
 
 from core.types import UNKNOWN, Passage, Verdict
@@ -232,8 +233,6 @@ def relevancies(embed: Embed, records: Sequence[Record], questions: Sequence[lis
 
     0 for an abstention, None if no question was generated.
     """
-    import numpy as np
-
     texts = dict.fromkeys(
         text for record, asked in zip(records, questions, strict=True) if asked for text in (record["question"], *asked)
     )

@@ -1,14 +1,12 @@
 """The judge's replies, saved as they arrive, so that nothing is asked twice."""
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import json
 import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, Self, TextIO
 
 from langchain_core.messages import BaseMessage
 from langchain_core.prompts import ChatPromptTemplate
@@ -43,7 +41,7 @@ class Replies:
         self._locks: dict[str, asyncio.Lock] = {}
         self._lines: TextIO | None = None
 
-    def __enter__(self) -> Replies:
+    def __enter__(self) -> Self:
         try:
             self._path.parent.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
             descriptor, _ = open_lines(self._path, b'{"key": "', self._accept)

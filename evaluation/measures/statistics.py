@@ -5,8 +5,6 @@ A metric of an example set is a ratio of sums over examples, Σa / Σb: means ha
 matrix products. All is seeded: the same input gives the same figures.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -44,7 +42,7 @@ class Difference:
     p: float | None
     n: int
 
-    def __neg__(self) -> Difference:
+    def __neg__(self) -> "Difference":
         """Return the difference taken the other way round."""
         value, low, high = (None if one is None else -one for one in (self.value, self.high, self.low))
         return Difference(value, low, high, self.p, self.n)
@@ -111,12 +109,10 @@ def ratio(above: Numbers, below: Numbers, n: int | None = None) -> Estimate:
 
 
 def mean(values: Numbers) -> Estimate:
-    """Return the mean over examples."""
     return ratio(values, np.ones(len(values)))
 
 
 def median(values: Numbers) -> Estimate:
-    """Return the median over examples."""
     known = np.sort(np.asarray(values, dtype=np.float64))
     if not known.size:
         return NOTHING

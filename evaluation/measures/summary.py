@@ -225,5 +225,4 @@ class Summary:
         raise KeyError(system)
 
     def as_json(self) -> dict[str, Any]:
-        """Return plain data for ``json.dumps``."""
         return asdict(self)

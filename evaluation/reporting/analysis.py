@@ -33,7 +33,6 @@ class Group:
 
     @property
     def labelled(self) -> int:
-        """Return the number of labelled questions."""
         return self.both + self.ours + self.other + self.neither
 
     @property

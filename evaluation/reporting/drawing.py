@@ -50,7 +50,6 @@ SETTINGS: Any = {
 
 
 def variables(colours: Mapping[str, str]) -> str:
-    """Return the roles as CSS variable declarations."""
     return "".join(f"--{name}:{colour};" for name, colour in colours.items())
 
 
@@ -60,7 +59,6 @@ def colour(number: int) -> str:
 
 
 def marker(number: int) -> str:
-    """Return the marker of a series."""
     return MARKERS[number % len(MARKERS)]
 
 

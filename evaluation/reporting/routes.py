@@ -23,7 +23,6 @@ class Routed:
 
     @property
     def mark(self) -> str:
-        """Return ✓ or ✗."""
         return RIGHT if self.right else WRONG
 
 

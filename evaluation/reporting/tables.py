@@ -31,14 +31,12 @@ def shown(value: float | None, unit: Unit, sign: bool = False) -> str:
 
 
 def bounds(estimate: Estimate | Difference, unit: Unit, sign: bool = False) -> str:
-    """Format the interval; empty if there is none."""
     if estimate.low is None or estimate.high is None:
         return ""
     return f"[{shown(estimate.low, unit, sign)}, {shown(estimate.high, unit, sign)}]"
 
 
 def with_bounds(estimate: Estimate | Difference, unit: Unit, sign: bool = False) -> str:
-    """Format the value and its interval."""
     return f"{shown(estimate.value, unit, sign)} {bounds(estimate, unit, sign)}".rstrip()
 
 

@@ -13,10 +13,7 @@ _MARKS = (  # UTF-32 first: its little-endian byte order mark begins with UTF-16
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 _LATIN = ("cp1252", "cp1250", "cp1254")
-_OTHER = (
-    *("cp1251", "koi8_r", "cp1253", "cp1255", "cp1256"),
-    *("cp932", "euc_jp", "gb18030", "big5", "euc_kr"),
-)
+_OTHER = (*("cp1251", "koi8_r", "cp1253", "cp1255", "cp1256"), *("cp932", "euc_jp", "gb18030", "big5", "euc_kr"))
 _SAMPLE = 65_536  # bytes to guess the encoding from
 _CHARACTER = re.compile(  # one valid character of more than one byte in UTF-8
     rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}"

@@ -45,17 +45,7 @@ def _csv(data: bytes) -> Loaded:
     return Loaded([Section(text, row=row) for row, text in read_csv(_text_of(data))])
 
 
-def _html(data: bytes) -> Loaded:
-    return read_page(decode(data, declared_encoding(data)))
-
-
-def _jsonl(data: bytes) -> Loaded:
-    return read_jsonl(_decoded(data))  # not cleaned: a line separator in a string does not end a line
-
-
 def _markdown(data: bytes) -> Loaded:
-    if data.startswith(_PDF):
-        return read_pdf(data)
     plain = _text_of(data)
     text, title, headings = read_markdown(plain)
     return Loaded.of(text, headings, front_matter_date(plain), title)
@@ -65,8 +55,6 @@ def _marked_up(find: Callable[[str], list[Heading]]) -> Callable[[bytes], Loaded
     """Return the reader of plain text in which ``find`` finds the headings."""
 
     def read(data: bytes) -> Loaded:
-        if data.startswith(_PDF):
-            return read_pdf(data)
         text = _text_of(data)
         return Loaded.of(text, find(text))
 
@@ -88,9 +76,11 @@ _plain = _marked_up(lambda text: [])
 _READERS: dict[str, Callable[[bytes], Loaded]] = {
     ".pdf": read_pdf,
     ".docx": read_docx,
-    **dict.fromkeys((".jsonl", ".ndjson"), _jsonl),
+    **dict.fromkeys(
+        (".jsonl", ".ndjson"), lambda data: read_jsonl(_decoded(data))
+    ),  # a separator in a string ends no line
     **dict.fromkeys((".csv", ".tsv"), _csv),
-    **dict.fromkeys((".html", ".htm", ".xhtml"), _html),
+    **dict.fromkeys((".html", ".htm", ".xhtml"), lambda data: read_page(decode(data, declared_encoding(data)))),
     **dict.fromkeys((".md", ".markdown", ".mkd"), _markdown),
     **dict.fromkeys((".txt", ".text", ".log"), _plain),
     **{suffix: _marked_up(find) for suffix, find in BY_SUFFIX.items()},
@@ -165,7 +155,7 @@ def parse(path: Path, data: bytes) -> Loaded:
     if not data.strip():
         raise EmptyDocument(f"{name} is empty: put text into it, or leave it out.")
     try:
-        loaded = _READERS.get(path.suffix.lower(), _plain)(data)
+        loaded = read_pdf(data) if data.startswith(_PDF) else _READERS.get(path.suffix.lower(), _plain)(data)
     except NoTextError as error:
         raise EmptyDocument(f"{name} {error}.") from error
     except ValueError as error:

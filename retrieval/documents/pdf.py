@@ -183,9 +183,7 @@ _RECHECKED = 50  # empty pages at most that are read again to see whether they a
 _MARK = b"%PDF-"
 _HEAD = 1_024  # bytes at the beginning in which readers search for the mark
 _TAIL = 2_048  # bytes at the end in which a complete file has its end mark
-LIGATURES = str.maketrans(
-    {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st"},
-)
+LIGATURES = str.maketrans({"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st"})
 _DAMAGED = "is damaged: save it anew as PDF"
 _TRUNCATED = "is truncated: get a complete copy of it"
 

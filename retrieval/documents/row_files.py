@@ -137,25 +137,16 @@ def read_jsonl(text: str) -> Loaded:
 
 def _line(row: int, source: str) -> Section | None:
     try:
-        record = json.loads(source, parse_constant=_no_constant)
+        record = json.loads(source)
     except (ValueError, RecursionError):
         return None
     if not isinstance(record, dict) or not isinstance(record.get("text"), str):
         return None
     metadata = record.get("metadata")
     metadata = metadata if isinstance(metadata, dict) else {}
-    page, date = _page(metadata.get("page")), stated_day(metadata.get("date"))
-    return Section(clean(record["text"]), page, row, date, _extra(metadata) or None)
-
-
-def _no_constant(name: str) -> None:
-    raise ValueError(f"{name} is not JSON")
-
-
-def _page(page: object) -> int | None:
-    if isinstance(page, bool) or not isinstance(page, int):
-        return None
-    return page if 0 <= page <= _LARGEST_PAGE else None
+    page = metadata.get("page")
+    known_page = page if type(page) is int and 0 <= page <= _LARGEST_PAGE else None
+    return Section(clean(record["text"]), known_page, row, stated_day(metadata.get("date")), _extra(metadata) or None)
 
 
 def _extra(metadata: Mapping[str, Any]) -> dict[str, Any]:
@@ -171,7 +162,7 @@ def _extra(metadata: Mapping[str, Any]) -> dict[str, Any]:
 def _fits(value: object) -> bool:
     try:
         return len(json.dumps(value, ensure_ascii=False, allow_nan=False)) <= _VALUE_LENGTH
-    except (ValueError, RecursionError):  # 1e999 is read as infinity, which JSON does not have
+    except (ValueError, RecursionError):  # NaN, and 1e999 which is read as infinity
         return False
 
 

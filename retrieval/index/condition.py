@@ -1,11 +1,10 @@
 """Translate a filter to SQL."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -22,9 +21,7 @@ class Condition:
     parameters: tuple[object, ...]
 
     @classmethod
-    def of(
-        cls, connection: sqlite3.Connection, filter_: Filter | None, visible: Visible | None = None
-    ) -> Condition | None:
+    def of(cls, connection: sqlite3.Connection, filter_: Filter | None, visible: Visible | None = None) -> Self | None:
         """Translate a filter for the state that the connection reads; return None for an empty filter.
 
         Only documents whose path is ``visible`` match.

@@ -7,6 +7,7 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import unquote_to_bytes
 
 from filelock import FileLock, Timeout
 
@@ -15,7 +16,7 @@ from core.files import FILE_MODE, make_contents_private, make_private_folder, re
 from core.text import shown
 from retrieval.index import schema
 from retrieval.index.document_rows import migrate
-from retrieval.index.manifest import forget_words, read_manifest, unquoted
+from retrieval.index.manifest import forget_words, read_manifest
 from retrieval.index.recovery import recover
 from retrieval.index.schema import FORMAT
 from retrieval.index.sqlite_files import (
@@ -113,7 +114,7 @@ class Database:
         """Move the database aside and create a new one from the roots and whatever is intact; ``fault`` says why."""
         if not self.writable:
             raise IndexDamaged(
-                f"The index in {shown(self.folder)} is damaged and cannot be repaired, since the folder is "
+                f"The index in {self.place} is damaged and cannot be repaired, since the folder is "
                 "read-only: make it writable."
             )
         with self.only_writer(), self._pool_lock, translated(self.folder):
@@ -122,7 +123,7 @@ class Database:
             aside = None
             if opened == _inode(self._path):  # else another process has replaced it already
                 aside = self._move_aside()
-                self.notes.append(f"The index in {shown(self.folder)} {fault}: it was moved to {aside.name}.")
+                self.notes.append(f"The index in {self.place} {fault}: it was moved to {aside.name}.")
             self._create_if_empty()
             self._check()
             if aside:
@@ -175,14 +176,18 @@ class Database:
     def _restore_roots(self, connection: sqlite3.Connection) -> None:
         manifest = read_manifest(self.folder)
         if manifest and manifest.roots:
-            roots = {unquoted(path): kind for path, kind in manifest.roots.items()}
-            schema.add_roots(connection, roots, {unquoted(path) for path in manifest.follow_links})
+            roots = {unquote_to_bytes(path): kind for path, kind in manifest.roots.items()}
+            schema.add_roots(connection, roots, {unquote_to_bytes(path) for path in manifest.follow_links})
             schema.set_excluded(connection, manifest.excluded)
             self.notes.append("The index had to be created again: all its documents are indexed anew.")
 
     def _migrate_if_older(self) -> None:
         """Bring a database of the format before this one up to date, in one transaction."""
-        if self._format() != str(schema.BEFORE):
+
+        def is_older() -> bool:
+            return str(self._objects_and_meta()[1].get("format")) == str(schema.BEFORE)
+
+        if not is_older():
             return
         if not self.writable:
             raise RequestError(
@@ -190,38 +195,33 @@ class Database:
                 "make it writable."
             )
         with self.only_writer(_MIGRATION_WAIT):
-            if self._format() == str(schema.BEFORE):  # else another process has done it while this one waited
+            if is_older():  # else another process has done it while this one waited
                 forget_words(self.folder)  # their checksum: a kill from here on leaves none, which is no damage
                 with self.writing() as connection:
                     migrate(connection)
 
-    def _format(self) -> str:
+    def _objects_and_meta(self) -> tuple[list[schema.Object], dict[str, str]]:
         with self.reading() as connection:
-            return (
-                str(schema.get_meta(connection).get("format"))
-                if schema.has_meta_table(schema.objects_of(connection))
-                else ""
-            )
+            objects = schema.objects_of(connection)
+            return objects, schema.get_meta(connection) if schema.has_meta_table(objects) else {}
 
     def _check(self) -> None:
         """Refuse a database of another format or with another schema."""
         with self._pool_lock:
             self._inode = _inode(self._path)
-        with self.reading() as connection:
-            objects = schema.objects_of(connection)
-            meta = schema.get_meta(connection) if schema.has_meta_table(objects) else {}
+        objects, meta = self._objects_and_meta()
         if "index" not in meta:
-            raise IndexDamaged(f"The index in {shown(self.folder)} is damaged.")
+            raise IndexDamaged(f"The index in {self.place} is damaged.")
         version = str(meta.get("format"))
         if not version.isdecimal() or len(version) > _LONGEST_FORMAT or int(version) < FORMAT:
-            raise IndexOutdated(f"The index in {shown(self.folder)} was made by an older version.")
+            raise IndexOutdated(f"The index in {self.place} was made by an older version.")
         if int(version) > FORMAT:
             raise RequestError(
-                f"The index in {shown(self.folder)} was made by a newer version of this program: "
+                f"The index in {self.place} was made by a newer version of this program: "
                 "update the program, or remove the folder."
             )
         if objects != schema.expected_objects():  # reading a foreign view or computed column would run its code
-            raise IndexDamaged(f"The index in {shown(self.folder)} is damaged.")
+            raise IndexDamaged(f"The index in {self.place} is damaged.")
 
     @contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:

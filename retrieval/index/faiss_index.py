@@ -1,7 +1,5 @@
 """FAISS indexes: exact search while that is fast, then inverted lists (IVF) with 8-bit scalar quantization."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, TypeAlias
 

@@ -3,7 +3,7 @@
 import os
 from contextlib import suppress
 from pathlib import Path
-from urllib.parse import quote, unquote_to_bytes
+from urllib.parse import quote
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -76,13 +76,8 @@ def forget_words(folder: Path) -> None:
 
 
 def quoted(path: bytes) -> str:
-    """Return the bytes of a path as text that ``unquoted`` reverses."""
+    """Return the bytes of a path as text that ``urllib.parse.unquote_to_bytes`` reverses."""
     return quote(path, safe="/\\: ()[]{}@&=+$,;!'~")
-
-
-def unquoted(text: str) -> bytes:
-    """Return the path that ``quoted`` encoded."""
-    return unquote_to_bytes(text)
 
 
 def write_atomically(path: Path, data: bytes | memoryview) -> None:

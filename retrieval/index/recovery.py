@@ -26,8 +26,9 @@ def recover(damaged: Path, connection: sqlite3.Connection) -> None:
         if not schema.are_plain(schema.objects_of(old)):
             return
         meta = schema.get_meta(old)
-        if not connection.execute("SELECT 1 FROM roots").fetchone():
-            _copy_roots(old, connection)
+        if not connection.execute("SELECT 1 FROM roots").fetchone():  # the manifest lacks them
+            schema.add_roots(connection, schema.get_roots(old), schema.get_followed(old))
+            schema.set_excluded(connection, schema.get_excluded(old))
         _continue_ids(old, connection)
         embedding, dimension = str(meta["embedding"]), int(meta["dimension"])
         if not embedding or not 0 < dimension < schema.LARGEST:
@@ -37,12 +38,6 @@ def recover(damaged: Path, connection: sqlite3.Connection) -> None:
             for rows in _rows(old, sql, key):
                 intact = [row[1:3] for row in rows if _is_intact(row, dimension)]
                 put_spare_vectors(connection, {hash_: np.frombuffer(blob, np.float32) for hash_, blob in intact})
-
-
-def _copy_roots(old: sqlite3.Connection, connection: sqlite3.Connection) -> None:
-    """Copy the roots, which the manifest lacks."""
-    schema.add_roots(connection, schema.get_roots(old), schema.get_followed(old))
-    schema.set_excluded(connection, schema.get_excluded(old))
 
 
 def _continue_ids(old: sqlite3.Connection, connection: sqlite3.Connection) -> None:

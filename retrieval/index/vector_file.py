@@ -1,7 +1,5 @@
 """Nearest-neighbour search over a vector file that is derived from the database and kept up to date with it."""
 
-from __future__ import annotations
-
 import hashlib
 import threading
 from pathlib import Path

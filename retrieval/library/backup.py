@@ -1,7 +1,5 @@
 """A backup of a library in one file: a ZIP archive of JSON Lines, NumPy arrays and uploads; nothing is executed."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import io

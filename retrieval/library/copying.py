@@ -1,7 +1,5 @@
 """Copy a library from one store to another, with its vectors: nothing is read or embedded again."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections.abc import Collection, Iterator, Mapping

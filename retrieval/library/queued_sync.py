@@ -1,7 +1,5 @@
 """Bring a library in step with this machine's disk, where its files are read by many processes and machines."""
 
-from __future__ import annotations
-
 import os
 import platform
 import time

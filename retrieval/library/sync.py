@@ -34,11 +34,6 @@ class Plan:
     touched: list[bytes] = field(default_factory=list)
     unchanged: list[bytes] = field(default_factory=list)
 
-    @property
-    def empty(self) -> bool:
-        """True if the index is up to date with the disk."""
-        return not self.changed and not self.gone
-
 
 class Sync:
     """One sync of all files; committed batches survive an interruption."""

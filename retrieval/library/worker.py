@@ -1,7 +1,5 @@
 """Read files of a library's queue, beside other processes and machines that do so."""
 
-from __future__ import annotations
-
 import math
 import os
 import tempfile

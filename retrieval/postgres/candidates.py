@@ -1,7 +1,5 @@
 """Search a snapshot by words and by vectors, in bounded time however many passages there are."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any

@@ -71,7 +71,7 @@ class Database:
         self.notes: list[str] = []  # nothing is repaired unasked
         self._schema = schema_name(library)
         with translated(self.place):
-            with self._connect() as connection:
+            with psycopg.connect(**self._parameters) as connection:
                 self.writable, extensions = prepare(connection, self._schema, self.place)
             names = sql.Identifier(self._schema), sql.Identifier(extensions)
             self._reading, self._writing = _READING.format(*names), _WRITING.format(*names)
@@ -123,7 +123,7 @@ class Database:
                 yield
                 return
             with translated(self.place):
-                lock = self._connect()
+                lock = psycopg.connect(**self._parameters)
             try:
                 with translated(self.place):
                     self._acquire(lock, deadline)
@@ -153,9 +153,6 @@ class Database:
             lock.execute("SELECT pg_advisory_xact_lock(%s)", (_lock_key(self._schema),))
         except psycopg.errors.LockNotAvailable:
             raise self._busy() from None
-
-    def _connect(self) -> Connection:
-        return psycopg.connect(**self._parameters)
 
     def _busy(self) -> IndexBusy:
         return IndexBusy(f"{self.holder()} is writing the {self.place}: wait until it has finished, then try again.")

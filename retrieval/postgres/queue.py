@@ -106,13 +106,7 @@ class PostgresQueue:
 
         They are this machine's, or with ``everywhere`` all that can be read here.
         """
-        given = {
-            "worker": worker,
-            "machine": self.machine.name,
-            "most": most,
-            "lease": lease,
-            "everywhere": everywhere,
-        }
+        given = {"worker": worker, "machine": self.machine.name, "most": most, "lease": lease, "everywhere": everywhere}
         with self._database.writing() as connection:
             found = connection.execute(_TAKE, given).fetchall()
             connection.execute(_SEEN, (worker, self.machine.name))

@@ -13,13 +13,12 @@ import hashlib
 import json
 import math
 import os
-import select
+import signal
 import socket
 import struct
 import sys
-import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from itertools import groupby
 from pathlib import Path
 from typing import IO, Any, Literal, NamedTuple
@@ -31,19 +30,20 @@ from retrieval.documents.loaded import Loaded, Section
 from retrieval.sandbox.confinement import confine
 
 try:
-    import fcntl
     import resource
 except ImportError:  # Windows has no resource limits: only the parent's timeout applies
-    fcntl = resource = None  # type: ignore[assignment]
+    resource = None  # type: ignore[assignment]
 
 FRAME = 8_000_000  # bytes of JSON in one frame
 NO_MEMORY = 70  # exit code of a reader without memory for a reply
 SECTION = 100  # characters that a section counts for at least: many small ones need memory, too
 _BATCH = 1_000_000  # characters per frame of text, unless one section alone has more
 _OPEN_FILES = 64
-_GRACE = 10  # seconds of processor time beyond the parent's timeout
+_GRACE = 10  # seconds beyond the parent's timeout
 _WORN = 256_000_000  # bytes of growth, beyond which a reader is replaced before the next file
 _LENGTH = struct.Struct(">I")
+_alarm = getattr(signal, "alarm", lambda seconds: 0)  # Windows has none
+_ADDRESSED, _RESIDENT = 0, 1  # fields of a process's memory
 
 
 class Rules(NamedTuple):
@@ -81,11 +81,6 @@ class DrawPage(NamedTuple):
 
 Task = PlaceQuote | DrawPage
 _TASKS = {kind.__name__: kind for kind in (PlaceQuote, DrawPage)}
-
-
-def as_request(path: bytes, task: Task | None) -> bytes:
-    """Return the frame that asks for a file's sections or, with a task, for that; the path must be absolute."""
-    return json.dumps([os.fsdecode(path), type(task).__name__, task]).encode()
 
 
 def send(stream: IO[bytes], payload: bytes) -> None:
@@ -128,22 +123,20 @@ def _serve(requests: IO[bytes], replies: IO[bytes]) -> None:
     rules = Rules(**json.loads(receive(requests)))
     sys.path += rules.path
     files = None if rules.files is None else socket.socket(fileno=rules.files)
-    memory = _Memory()
-    if fcntl:
-        fcntl.fcntl(requests, fcntl.F_SETOWN, os.getpid())
-    _limit(rules, memory.addressed)
+    statm = os.open("/proc/self/statm", os.O_RDONLY) if sys.platform == "linux" else None  # before confinement
+    _limit(rules, _memory(statm, _ADDRESSED))
     confined = confine(base64.b64decode(rules.system_calls))
     _reply(replies, {"ready": True, **confined})
-    initial = memory.resident
+    initial = _memory(statm, _RESIDENT)
     while True:
         request = receive(requests)
         descriptors = [None] if files is None else socket.recv_fds(files, 1, 1)[1]
         if not descriptors:  # the parent is gone
             return
-        _limit_time(rules)
-        with _dying_with_parent(requests):
-            outcome = _read_and_reply(request, descriptors[0], rules, replies)
-        _reply(replies, {"worn": memory.resident - initial > _WORN, **outcome})
+        _alarm(math.ceil(rules.seconds) + _GRACE)  # ends this process if the parent is gone
+        outcome = _read_and_reply(request, descriptors[0], rules, replies)
+        _alarm(0)
+        _reply(replies, {"worn": _memory(statm, _RESIDENT) - initial > _WORN, **outcome})
 
 
 def _reply(replies: IO[bytes], message: Mapping[str, Any]) -> None:
@@ -173,37 +166,11 @@ def _limit(rules: Rules, addressed: int) -> None:
     _lower(resource.RLIMIT_NPROC, 0)  # neither processes nor threads
 
 
-def _lower(limit: int, amount: int, *, for_good: bool = True) -> None:
+def _lower(limit: int, amount: int) -> None:
     hard = resource.getrlimit(limit)[1]
     amount = amount if hard == resource.RLIM_INFINITY else min(amount, hard)
     with suppress(OSError, ValueError):  # macOS defines some limits that it does not support
-        resource.setrlimit(limit, (amount, amount if for_good else hard))
-
-
-def _limit_time(rules: Rules) -> None:
-    """Limit processor time from now on, so that the system ends this process if the parent does not."""
-    if resource is not None:
-        _lower(resource.RLIMIT_CPU, math.ceil(time.process_time() + rules.seconds) + _GRACE, for_good=False)
-
-
-@contextmanager
-def _dying_with_parent(requests: IO[bytes]) -> Iterator[None]:
-    """Have the system end this process, however busy, when the parent is gone.
-
-    The parent sends nothing while a file is read, so the only event on the pipe is its end. The system then sends
-    SIGIO to the pipe's owner, which ends a process that does not handle it. A write signals at its end, when the reader
-    may long have what was written: so the parent passes the open file after the request is written, and only then is
-    the flag set.
-    """
-    if fcntl is None:
-        yield
-        return
-    flags = fcntl.fcntl(requests, fcntl.F_GETFL)
-    fcntl.fcntl(requests, fcntl.F_SETFL, flags | os.O_ASYNC)
-    if select.select([requests], [], [], 0)[0]:  # the parent was gone before the flag was set
-        os._exit(0)
-    yield
-    fcntl.fcntl(requests, fcntl.F_SETFL, flags)
+        resource.setrlimit(limit, (amount, amount))
 
 
 def _read_and_reply(request: bytes, descriptor: int | None, rules: Rules, replies: IO[bytes]) -> dict[str, Any]:
@@ -301,24 +268,6 @@ def _batches(name: str, loaded: Loaded, rules: Rules) -> Iterator[tuple[bytes, b
         yield header, "".join(part.text for part in batch).encode("utf-8", "replace")
 
 
-class _Memory:
-    """This process's memory in bytes, from Linux's /proc (0 elsewhere), which must be opened before confinement."""
-
-    def __init__(self) -> None:
-        try:
-            self._file: int | None = os.open("/proc/self/statm", os.O_RDONLY)
-        except OSError:
-            self._file = None
-
-    @property
-    def addressed(self) -> int:
-        return self._pages(0)
-
-    @property
-    def resident(self) -> int:
-        return self._pages(1)
-
-    def _pages(self, field: int) -> int:
-        if self._file is None:
-            return 0
-        return int(os.pread(self._file, 100, 0).split()[field]) * os.sysconf("SC_PAGE_SIZE")
+def _memory(statm: int | None, field: int) -> int:
+    """Return a field of Linux's ``/proc/self/statm`` in bytes; 0 elsewhere."""
+    return int(os.pread(statm, 100, 0).split()[field]) * os.sysconf("SC_PAGE_SIZE") if statm is not None else 0

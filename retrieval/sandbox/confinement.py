@@ -27,6 +27,7 @@ _ALLOWED = (
     # time and scheduling
     *("clock_gettime", "clock_getres", "clock_nanosleep", "nanosleep", "gettimeofday", "time", "times", "getrusage"),
     *("sched_yield", "sched_getaffinity", "getcpu", "sysinfo", "uname", "getrlimit", "setrlimit"),
+    *("alarm", "setitimer"),
     # the process itself, its signals and its exit
     *("getpid", "getppid", "gettid", "getuid", "geteuid", "getgid", "getegid", "getpgrp", "getpgid", "getsid"),
     *("rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "rt_sigpending", "rt_sigsuspend", "rt_sigtimedwait"),

@@ -18,9 +18,9 @@ from typing import IO, NoReturn, cast
 from core.errors import RequestError, UnreadableDocument
 from core.text import shown
 from retrieval.documents.load import open_document
-from retrieval.sandbox.child import NO_MEMORY, Rules, Task, as_request, needs_memory, not_opened, send
+from retrieval.sandbox.child import NO_MEMORY, Rules, Task, needs_memory, not_opened, receive, send
 from retrieval.sandbox.confinement import reading_calls
-from retrieval.sandbox.replies import Reading, ReadLimits, read_file, read_page, read_ready, read_start
+from retrieval.sandbox.replies import Reading, ReadLimits, Ready, read_file, read_page, read_start
 
 _PACKAGE = __name__.rpartition(".")[0]  # installed it is one of selfrag's
 _ROOT = str(Path(__file__).resolve().parents[_PACKAGE.count(".") + 1])
@@ -130,8 +130,7 @@ class ReaderProcess:
         expired = Event()
         try:
             with _timeout(process, self._limits.seconds) as expired:
-                send(requests, as_request(_absolute(path), task))
-                # Last, as a write to the pipe may still signal a reader that has been answered: see _dying_with_parent.
+                send(requests, json.dumps([os.fsdecode(_absolute(path)), type(task).__name__, task]).encode())
                 if self._channel and descriptor is not None:
                     socket.send_fds(self._channel, [b"f"], [descriptor])
                 reading, last = read_start(reading, replies)
@@ -155,7 +154,7 @@ class ReaderProcess:
     def _explain(self, reading: Reading, code: int | None, expired: bool) -> Reading | None:
         """Return the outcome with the reason why the process died, or None if the file may not be the cause."""
         name = _name(reading.path)
-        if expired or code == -getattr(signal, "SIGXCPU", 0):
+        if expired:
             return replace(reading, reason=self._too_long(reading.path))
         if code == NO_MEMORY:
             return replace(reading, reason=needs_memory(name, self._limits.memory))
@@ -180,7 +179,7 @@ class ReaderProcess:
         try:
             with _timeout(process, _START):
                 send(requests, json.dumps(rules._asdict()).encode())
-                ready = read_ready(replies)
+                ready = Ready.model_validate_json(receive(replies))
         except (OSError, EOFError, ValueError):
             self.close()
             _fail_to_start("it ended at once")

@@ -6,7 +6,7 @@ from typing import IO, Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter
 
-from core.text import clean
+from core.text import shortened
 from retrieval.documents.headings import Heading, is_heading_list, plain_title
 from retrieval.documents.loaded import MOST_PIXELS, Loaded, PagePicture, PageQuote, Rectangle, Section
 from retrieval.sandbox.child import SECTION, receive
@@ -45,9 +45,8 @@ class Reading:
 
 
 def _on_one_line(value: str) -> str:
-    """Return a sentence for people on one line, without hidden characters and cut to ``_REASON`` characters."""
-    line = " ".join(clean(value[: 2 * _REASON]).split())
-    return line if len(line) <= _REASON else f"{line[:_REASON]}…"
+    """Return a sentence for people."""
+    return shortened(value[: 2 * _REASON], _REASON)
 
 
 def _on_page(edges: Rectangle) -> Rectangle:
@@ -120,17 +119,11 @@ _OF_FILE: TypeAdapter[Outcome | _Sections] = TypeAdapter(Outcome | _Sections)
 _OF_PAGE: TypeAdapter[Outcome | _Place | _Picture] = TypeAdapter(Outcome | _Place | _Picture)
 
 
-def read_ready(stream: IO[bytes]) -> Ready:
-    """Return the first message of a process.
-
-    This and the functions below raise ``EOFError`` when the reader is gone, and ``ValueError`` for a reply that is
-    invalid.
-    """
-    return Ready.model_validate_json(receive(stream))
-
-
 def read_start(reading: Reading, stream: IO[bytes]) -> tuple[Reading, Outcome | None]:
-    """Add the hash and size of the bytes about to be parsed, or return the outcome of a file that was not opened."""
+    """Add the hash and size of the bytes about to be parsed, or return the outcome of a file that was not opened.
+
+    This and the functions below raise ``EOFError`` when the reader is gone, and ``ValueError`` for an invalid reply.
+    """
     first = _FIRST.validate_json(receive(stream))
     if isinstance(first, Outcome):
         return reading, first

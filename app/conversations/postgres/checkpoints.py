@@ -1,12 +1,11 @@
 """LangGraph's checkpoints in the shared schema, written by the holder of a lease alone."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
+from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata, CheckpointTuple
 from langgraph.checkpoint.postgres import PostgresSaver
 from psycopg import Cursor
@@ -16,9 +15,6 @@ from app.conversations.checkpoints import PLAIN, ForgivingSaver
 from app.conversations.postgres.database import Marked, SharedDatabase
 from app.conversations.postgres.leases import Lease
 from core.errors import RequestError
-
-if TYPE_CHECKING:
-    from langchain_core.runnables import RunnableConfig
 
 REMOVE = tuple(
     f"DELETE FROM {table} WHERE thread_id = ANY(%s)"  # noqa: S608 - constants

@@ -1,7 +1,5 @@
 """The schema in PostgreSQL that servers share, beside those of the libraries."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -77,7 +75,6 @@ class SharedDatabase:
             self._pool = pool_of(parameters)
 
     def close(self) -> None:
-        """Close the connections."""
         self._pool.close()
 
     @contextmanager
@@ -144,6 +141,5 @@ class Marked:
         self._connection = connection
 
     def execute(self, statement: str, values: Sequence[Any] = ()) -> Any:
-        """Execute a statement and return its cursor."""
         cursor = self._connection.cursor(row_factory=dict_row)
         return cursor.execute(statement.replace("?", "%s").encode(), values)

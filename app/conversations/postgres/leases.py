@@ -1,11 +1,9 @@
 """Who answers what: leases of processes, which others take over when a process was silent for too long."""
 
-from __future__ import annotations
-
 import logging
 import secrets
 import threading
-from typing import Any
+from typing import Any, Self
 
 from app.conversations.postgres.database import SharedDatabase
 from app.conversations.tables import Writer
@@ -39,7 +37,7 @@ HELD = "SELECT 1 FROM leases WHERE name = %s AND process = %s AND token = %s FOR
 class Lease:
     """Something that only this process may do; a context manager that releases it."""
 
-    def __init__(self, leases: Leases, name: str, token: int) -> None:
+    def __init__(self, leases: "Leases", name: str, token: int) -> None:
         self.name = name
         self.token = token
         self._leases = leases
@@ -50,14 +48,13 @@ class Lease:
             raise LeaseLostError
 
     def release(self) -> None:
-        """Let others have it at once."""
         self._leases.release(self)
 
     def forget(self) -> None:
         """Hold it no more, without a word to the database: another process has it, or a transaction deleted it."""
-        self._leases.forget(self)
+        self._leases.held.discard(self.token)
 
-    def __enter__(self) -> Lease:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -71,7 +68,7 @@ class Leases:
         self.process = secrets.token_hex(8)
         self.silence = silence
         self._database = database
-        self._held: set[int] = set()
+        self.held: set[int] = set()
         self._changing = threading.Lock()  # so that a lease just taken is not thought to be forgotten
         self._closing = threading.Event()
         self._beating: threading.Thread | None = None
@@ -85,21 +82,16 @@ class Leases:
             row = connection.execute(TAKE.encode(), given).fetchone()
             if row is None:
                 raise ThreadBusyError
-            self._held.add(row[0])
+            self.held.add(row[0])
         return Lease(self, name, row[0])
 
     def release(self, lease: Lease) -> None:
-        """Let others have a lease at once; where the database cannot be reached, as soon as it can."""
-        self.forget(lease)
+        lease.forget()
         try:
             with self._database.transaction() as connection:
                 connection.execute(RELEASE, (lease.name, lease.token))
         except RequestError as error:
             log.warning("%s", error)
-
-    def forget(self, lease: Lease) -> None:
-        """Hold a lease no more, which is released or lost."""
-        self._held.discard(lease.token)
 
     def close(self) -> None:
         """Let others have all that this process holds."""
@@ -124,7 +116,7 @@ class Leases:
             try:
                 with self._changing, self._database.transaction() as connection:
                     connection.execute(SEEN, (self.process,))
-                    given: tuple[Any, ...] = (self.process, list(self._held))
+                    given: tuple[Any, ...] = (self.process, list(self.held))
                     connection.execute("DELETE FROM leases WHERE process = %s AND token <> ALL(%s)", given)
             except RequestError as error:
                 log.warning("%s", error)

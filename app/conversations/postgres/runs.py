@@ -1,7 +1,5 @@
 """Runs of all servers over one database, with their events, in tables."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -131,11 +129,9 @@ class RunTable:
             lease.forget()
 
     def get(self, id_: str, owner: str) -> KeptRun | None:
-        """Return a run of the owner's."""
         return next(iter(self._rows(f"{ROW} WHERE id = %s AND owner = %s", (id_, owner))), None)
 
     def last(self, owner: str) -> list[KeptRun]:
-        """Return the owner's last runs, the newest first."""
         return self._rows(f"{ROW} WHERE owner = %s ORDER BY runs.began DESC LIMIT %s", (owner, MOST_KEPT))
 
     def orphans(self, owners: Sequence[str], most: int) -> list[KeptRun]:
@@ -169,7 +165,6 @@ class RunTable:
         return [id_ for id_, lost in rows if not lost], [id_ for id_, lost in rows if lost]
 
     def saver(self, lease: Lease) -> SharedSaver:
-        """Return the checkpoints of a run whose lease this process has."""
         return SharedSaver(self._database, lease)
 
     def expire(self) -> None:
@@ -180,7 +175,6 @@ class RunTable:
             connection.execute("DELETE FROM leases WHERE process NOT IN (SELECT name FROM processes)")
 
     def reachable(self) -> None:
-        """Raise `RequestError` if the database cannot be reached."""
         with self._database.transaction():
             pass
 

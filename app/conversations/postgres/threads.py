@@ -1,7 +1,5 @@
 """Threads that all servers over one database share."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 
@@ -53,24 +51,20 @@ class SharedThreads(ThreadTables):
             raise
 
     def close(self) -> None:
-        """Let others have what this process held, and close the connections."""
         self.leases.close()
         self.database.close()
 
     def lock(self, id_: str) -> Lease:
-        """Take the lease of a thread. Raises `ThreadBusyError` if a process that is alive has it."""
         lease = self._leased[id_] = self.leases.take(f"thread {id_}")
         return lease
 
     def has_checkpoints(self, run: str) -> bool:
-        """Tell whether a run has checkpoints."""
         with self.database.transaction() as connection:
             found = connection.execute("SELECT 1 FROM checkpoints WHERE thread_id = %s LIMIT 1", (run,))
             return found.fetchone() is not None
 
     @asynccontextmanager
     async def checkpointer(self, turn: ThreadTurn) -> AsyncGenerator[SharedSaver | None, None]:
-        """Open the checkpoints of a turn whose thread is held."""
         saver = SharedSaver(self.database, self._leased[turn.thread])
         try:
             yield saver
@@ -78,7 +72,6 @@ class SharedThreads(ThreadTables):
             saver.closed = True
 
     def remove_checkpoints(self, *runs: str) -> None:
-        """Remove the checkpoints of runs, if there are any."""
         with self.database.transaction() as connection:
             for statement in REMOVE:
                 connection.execute(statement.encode(), (list(runs),))
@@ -115,13 +108,11 @@ class SharedFeedback:
         self._database = database
 
     def add(self, owner: str, run: str, feedback: Feedback, result: Result) -> None:
-        """Keep a label. Raises `RequestError` if it cannot be kept."""
         label = as_json(label_of(run, feedback, result).model_dump(mode="json"))
         with self._database.transaction() as connection:
             connection.execute(ADD, (run, owner, label))
 
     def labels(self) -> list[Label]:
-        """Return the last label of each run of all owners, the oldest first. Raises `RequestError`."""
         with self._database.transaction() as connection:
             rows = connection.execute("SELECT label FROM labels").fetchall()
         return sorted(labels_in(row[0].encode() for row in rows), key=lambda one: one.at)

@@ -241,10 +241,13 @@ def holds_that_usage_is_what_was_asked(played: Played) -> None:
 
 
 def holds_that_every_prompt_has_the_question(played: Played) -> None:
-    """As it is to be understood, but for the one that asks how that is."""
+    """As it is to be understood, but for the one that asks how that is, and that on what stands beside an answer."""
     for call in played.calls:
         asked = played.world.question if call.kind == "standalone" else played.final["standalone"]
-        assert any(as_data(asked) in text for text in call.messages), call.kind
+        alone = call.kind in ("support", "reason") and any(
+            "\nQuestion: Is it true that " in one for one in call.messages
+        )
+        assert alone or any(as_data(asked) in text for text in call.messages), call.kind
 
 
 def holds_that_a_question_is_changed_only_by_what_it_leans_on(played: Played) -> None:

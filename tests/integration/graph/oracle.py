@@ -1,7 +1,5 @@
 """What a candidate is worth and what a run may claim, by the design alone and none of the graph's own functions."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from run.context import Context

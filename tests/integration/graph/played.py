@@ -1,7 +1,5 @@
 """Run the graph in a drawn world: the real client, critic and generator over a model that plays the world's replies."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections import Counter
@@ -11,12 +9,11 @@ from functools import partial
 from typing import Any, cast
 
 import pytest
-from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
+from langchain_core.callbacks import AsyncCallbackManagerForLLMRun
 from langchain_core.documents import Document
-from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
-from pydantic import PrivateAttr
+from pydantic import Field, PrivateAttr
 
 from core.errors import ModelError
 from graph.builder import SelfRAGGraph, build_graph
@@ -32,7 +29,7 @@ from prompts.rewrite_query import REWRITE_QUERY
 from run.context import Services
 from run.state import SelfRAGState
 from tests.integration.graph.strategies import CHOICES, Reply, World, content_of, logarithms
-from tests.scripted import StatusError, asks_for_a_reason, is_of, marks_of
+from tests.scripted import ScriptedChat, StatusError, asks_for_a_reason, is_of, marks_of
 
 STATUS = {"transient": 503, "permanent": 401, "refused": 400}
 KINDS = {
@@ -96,20 +93,13 @@ class Call:
     served: bool
 
 
-class Player(BaseChatModel):
+class Player(ScriptedChat):
     """A LangChain chat model that replies as its world says, and keeps account."""
 
     world: World
-    _calls: list[Call] = PrivateAttr(default_factory=list)
+    script: list[Any] = Field(default_factory=list)
+    made: list[Call] = Field(default_factory=list)
     _turns: Counter[str] = PrivateAttr(default_factory=Counter)
-
-    @property
-    def calls(self) -> list[Call]:
-        return self._calls
-
-    @property
-    def _llm_type(self) -> str:
-        return "player"
 
     async def _agenerate(
         self,
@@ -127,8 +117,8 @@ class Player(BaseChatModel):
         content = content_of(reply, manner == "schema")
         read = sum(len(text.encode()) // self.world.bytes_a_token + 1 for text in said)
         written = min(kwargs["max_tokens"], len(content.encode("utf-8", "replace")))
-        index = len(self._calls)
-        self._calls.append(Call(kind, said, manner, reply, read, 0, served=False))
+        index = len(self.made)
+        self.made.append(Call(kind, said, manner, reply, read, 0, served=False))
         await asyncio.sleep(0)
         if reply.seconds:
             CLOCK.ahead += reply.seconds
@@ -136,22 +126,13 @@ class Player(BaseChatModel):
             await asyncio.sleep(0)
         if refused or reply.failure:
             raise StatusError(STATUS["refused" if refused else str(reply.failure)])
-        self._calls[index] = replace(self._calls[index], written=written, served=True)
+        self.made[index] = replace(self.made[index], written=written, served=True)
         message = AIMessage(content)
         if manner == "logprobs" and self.world.logprobs == "served" and (top := logarithms(reply)):
             message.response_metadata = {"logprobs": {"content": [{"token": content, "top_logprobs": top}]}}
         if reply.reported:
             message.usage_metadata = {"input_tokens": read, "output_tokens": written, "total_tokens": read + written}
         return ChatResult(generations=[ChatGeneration(message=message)])
-
-    def _generate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> ChatResult:
-        raise AssertionError("models are called asynchronously")
 
 
 @dataclass
@@ -205,7 +186,7 @@ class Stage:
         """Sort the chunks of a stream of updates and values."""
         updates = [(node, update) for mode, chunk in chunks if mode == "updates" for node, update in chunk.items()]
         final = next(chunk for mode, chunk in reversed(chunks) if mode == "values")
-        return Played(self.world, cast("SelfRAGState", final), updates, self.model.calls, self.finder.queries)
+        return Played(self.world, cast("SelfRAGState", final), updates, self.model.made, self.finder.queries)
 
     def sync(self) -> Played:
         """Run by ``stream``."""

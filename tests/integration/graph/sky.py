@@ -1,7 +1,5 @@
 """A small world for the graph: one question, what is found for it, and the ways a critic may judge it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -21,10 +19,8 @@ AIR = "Air scatters blue light more than red light."
 SEA = "The sea looks blue because of the sky."
 SALT = "Salt lowers the melting point of ice."
 GOOD = "Air scatters blue light."
-FULLER = "Air scatters blue light more than red light."
 BAD = "Blue light is scattered by red air."
 BROKEN = ModelError("The model is broken.")
-USEFUL = {"usefulness": "5"}
 
 
 def critic(script: dict[str, Any] | None = None, **otherwise: Any) -> ScriptedCritic:

@@ -3,8 +3,6 @@
 A world is drawn whole before the graph runs, so that hypothesis can make a failing one smaller.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from dataclasses import dataclass, replace
@@ -22,12 +20,7 @@ from prompts.grade_documents import RELEVANCE
 from prompts.hallucination_check import SUPPORT
 from run.context import Context, Limits, Thresholds, Weights
 
-CHOICES = {
-    "retrieve": RETRIEVE,
-    "relevance": RELEVANCE,
-    "support": SUPPORT,
-    "usefulness": USEFULNESS,
-}
+CHOICES = {"retrieve": RETRIEVE, "relevance": RELEVANCE, "support": SUPPORT, "usefulness": USEFULNESS}
 WRITTEN = ("draft", "mend", "improve", "query", "direct", "reason", "brief", "standalone")
 
 SENTENCES = (
@@ -63,12 +56,7 @@ ODD = (
 T = TypeVar("T")
 Failure = Literal["transient", "permanent", "refused"]
 FAILURES: tuple[Failure, ...] = ("transient", "permanent", "refused")
-LIKELY = {
-    "retrieve": ("search",) * 8,
-    "relevance": ("yes", "yes"),
-    "support": ("yes", "no"),
-    "usefulness": ("5", "4"),
-}
+LIKELY = {"retrieve": ("search",) * 8, "relevance": ("yes", "yes"), "support": ("yes", "no"), "usefulness": ("5", "4")}
 
 
 @dataclass(frozen=True)
@@ -121,11 +109,7 @@ def texts(known: tuple[str, ...]) -> st.SearchStrategy[str]:
 def documents(known: tuple[str, ...]) -> st.SearchStrategy[Document]:
     metadata = st.fixed_dictionaries(
         {"source": st.sampled_from(["a.txt", "b.pdf"])},
-        optional={
-            "page": st.integers(1, 9),
-            "row": st.integers(1, 9),
-            "similarity": st.floats(-1, 1),
-        },
+        optional={"page": st.integers(1, 9), "row": st.integers(1, 9), "similarity": st.floats(-1, 1)},
     )
     # What a splitter makes can be encoded; a text has one id, or none. Many a passage holds all that is known.
     encodable = now_and_then(2, st.just(" ".join(known)), texts(known)).map(
@@ -166,13 +150,7 @@ def judgements(kind: str) -> st.SearchStrategy[Reply]:
         for shown in (word, word.capitalize(), f" {word}")
     ]
     written = [Reply(word + end) for word in words for end in ("", ".", "!\n")]
-    nothing = [
-        Reply("perhaps", (("perhaps", 1.0),)),
-        Reply("", (("<think", 1.0),)),
-        Reply("{"),
-        Reply(""),
-        Reply("42"),
-    ]
+    nothing = [Reply("perhaps", (("perhaps", 1.0),)), Reply("", (("<think", 1.0),)), Reply("{"), Reply(""), Reply("42")]
     return st.sampled_from([*by_probability, *written, *nothing * 4])
 
 

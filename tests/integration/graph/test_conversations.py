@@ -1,7 +1,5 @@
 """A conversation: follow-ups are given what they lean on, and earlier answers are evidence for nothing."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
@@ -56,8 +54,7 @@ class World:
         asked: Any = {"question": question}
         asked |= {"conversation": list(conversation)} if conversation else {}
         asked |= {"given_standalone": given} if given else {}
-        final = await self.graph.ainvoke(asked, config, context=Context(**settings))
-        return cast("SelfRAGState", final)
+        return cast("SelfRAGState", await self.graph.ainvoke(asked, config, context=Context(**settings)))
 
     def questions(self) -> set[str]:
         """Every question that a model was asked to judge or answer."""

@@ -1,7 +1,5 @@
 """A stream that its caller leaves, closes or cancels ends all that the question held, and at once."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import subprocess

@@ -1,7 +1,5 @@
 """A filter holds for every search of its question, and for no other question's."""
 
-from __future__ import annotations
-
 import asyncio
 from datetime import date
 from typing import Any, cast

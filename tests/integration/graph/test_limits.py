@@ -1,7 +1,5 @@
 """No run crosses a limit, whatever the critic says, and none claims more than its verdicts."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest
@@ -44,8 +42,7 @@ async def test_the_limit_on_seconds() -> None:
     async def slow(kind: str) -> None:
         await asyncio.sleep(0.3 if kind == "draft" else 0)
 
-    generator = ScriptedGenerator(drafts=[GOOD], wait=slow)
-    final = await ask(generator, critic(), limits=Limits(seconds=0.2))
+    final = await ask(ScriptedGenerator(drafts=[GOOD], wait=slow), critic(), limits=Limits(seconds=0.2))
     assert (final["outcome"], final["stop_reason"]) == ("abstained", "limit_seconds")
     assert final["seconds"] >= 0.2
 

@@ -1,7 +1,5 @@
 """Both loops: each turn changes something, each ends, and the best candidate is kept."""
 
-from __future__ import annotations
-
 import pytest
 
 from app.results.result import result_of
@@ -17,10 +15,7 @@ async def test_the_query_changes_at_every_turn_until_something_is_relevant() -> 
     final = await ask(generator, judge, retriever)
     assert final["outcome"] == "grounded"
     assert retriever.queries == final["queries"] == [QUESTION, "blue air", "light"]
-    assert [inputs["tried"] for inputs in generator.inputs("query")] == [
-        f"- {QUESTION}",
-        f"- {QUESTION}\n- blue air",
-    ]
+    assert [inputs["tried"] for inputs in generator.inputs("query")] == [f"- {QUESTION}", f"- {QUESTION}\n- blue air"]
     graded = [subject for kind, subject in judge.asked if kind == "relevance"]
     assert sorted(graded) == sorted([SALT, SEA, AIR]), "a passage is graded once"
     assert {inputs["question"] for inputs in judge.inputs if "question" in inputs} == {QUESTION}
@@ -57,8 +52,7 @@ async def test_the_same_passages_are_not_drafted_from_again() -> None:
         [BAD, "The sea looks red."], mended=[f"{BAD} It is red.", "The sea looks redder."], queries=["light", "sea"]
     )
     retriever = ScriptedRetriever({QUESTION: [AIR, SALT], "light": [SALT, AIR], "sea": [SEA, AIR]})
-    judge = critic({SEA: "relevant"}, support="no support")
-    final = await ask(generator, judge, retriever)
+    final = await ask(generator, critic({SEA: "relevant"}, support="no support"), retriever)
     assert [inputs["passages"].count("<passage") for inputs in generator.inputs("draft")] == [1, 2]
     assert final["outcome"] == "abstained"
     generator.done()

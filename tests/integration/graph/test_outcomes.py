@@ -1,7 +1,5 @@
 """Every row of the outcome table is reached, by the path that the design draws."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest
@@ -9,7 +7,7 @@ import pytest
 from graph.builder import build_graph
 from models.calibration import Fit, Fits
 from run.context import Limits
-from tests.integration.graph.sky import AIR, BAD, BROKEN, FULLER, GOOD, QUESTION, SALT, SEA, ask, critic, nodes_of
+from tests.integration.graph.sky import AIR, BAD, BROKEN, GOOD, QUESTION, SALT, SEA, ask, critic, nodes_of
 from tests.scripted import ScriptedGenerator, ScriptedRetriever, document, services, verdict
 
 ONCE = Limits(rewrites=0, drafts=1)
@@ -28,8 +26,7 @@ async def test_a_happy_question_is_grounded_at_its_first_draft() -> None:
 
 
 async def test_a_draft_that_declines_is_not_unsupported() -> None:
-    generator = ScriptedGenerator(drafts=["I don't know."], queries=[QUESTION])
-    final = await ask(generator, critic())
+    final = await ask(ScriptedGenerator(drafts=["I don't know."], queries=[QUESTION]), critic())
     assert (final["outcome"], final["stop_reason"]) == ("abstained", "declined")
     assert "hallucination_check" not in nodes_of(final)
     assert nodes_of(final).count("generate") == 1
@@ -48,8 +45,7 @@ async def test_nothing_relevant_and_no_rewrites_left() -> None:
 
 
 async def test_no_documents_needed() -> None:
-    generator = ScriptedGenerator(direct=["4"])
-    final = await ask(generator, critic(retrieve="direct"), question="What is 2+2?")
+    final = await ask(ScriptedGenerator(direct=["4"]), critic(retrieve="direct"), question="What is 2+2?")
     assert (final["outcome"], final["stop_reason"], final["answer"]) == ("direct", "not_needed", "4")
     assert nodes_of(final) == ["decide", "direct_generate", "answer_check", "select", "finish"]
     assert final["passages"] == []
@@ -132,78 +128,3 @@ async def test_claims_of_a_draft_from_irrelevant_passages_are_checked_as_ever() 
 async def test_a_critic_that_fails_at_one_choice_leaves_what_the_others_say(kind: str, outcome: str) -> None:
     final = await ask(ScriptedGenerator(drafts=[GOOD]), critic(None, **{kind: BROKEN}))
     assert (final["outcome"], final["stop_reason"]) == (outcome, "model_failed")
-
-
-@pytest.mark.parametrize(
-    ("texts", "chosen"),
-    [([GOOD, "The sea looks blue because of red sky."], GOOD), ([BAD, SEA], SEA), (["I don't know.", SEA], SEA)],
-)
-async def test_per_passage_ranks_a_candidate_for_each(texts: list[str], chosen: str) -> None:
-    relevance = {"relevant": 0.9, "irrelevant": 0.1}
-    judge = critic(
-        relevance=lambda text: verdict("relevant", relevance if text == AIR else {"relevant": 0.6, "irrelevant": 0.4}),
-        support=lambda text: "no support" if text == BAD else "fully supported",
-    )
-    generator = ScriptedGenerator(drafts=texts)
-    final = await ask(generator, judge, ScriptedRetriever(always=[AIR, SEA]), strategy="per-passage")
-    assert (final["outcome"], final["answer"]) == ("grounded", chosen)
-    best = final["best"]
-    assert best is not None
-    assert len(best["draft"]["passages"]) == 1
-    generator.done()
-
-
-async def test_with_hard_constraints_the_loops_go_on_until_an_answer_may_be_given() -> None:
-    generator = ScriptedGenerator(drafts=[f"{GOOD} {BAD}"], mended=[GOOD])
-    judge = critic(support=lambda text: "no support" if text == BAD else "fully supported")
-    final = await ask(generator, judge, constraints="hard")
-    assert (final["outcome"], final["answer"]) == ("grounded", GOOD)
-    generator.done()
-
-
-async def test_with_hard_constraints_a_direct_answer_of_little_use_is_not_given() -> None:
-    generator = ScriptedGenerator(direct=["4"])
-    judge, retriever = critic(retrieve="direct", usefulness="1"), ScriptedRetriever(always=[SALT])
-    final = await ask(generator, judge, retriever, question="What is 2+2?", constraints="hard")
-    assert (final["outcome"], final["stop_reason"]) == ("abstained", "not_useful")
-    assert final["answer"] == "No answer to “What is 2+2?”: an answer was drafted, but it does not give what is asked."
-
-
-@pytest.mark.parametrize(("constraints", "chosen"), [("soft", FULLER), ("hard", GOOD)])
-async def test_per_passage_keeps_the_best_that_may_be_given(constraints: str, chosen: str) -> None:
-    """With hard constraints one of little use does not win by the relevance of its passage."""
-    air, other = {"relevant": 0.9, "irrelevant": 0.1}, {"relevant": 0.2, "irrelevant": 0.8}
-    judge = critic(
-        relevance=lambda text: verdict("relevant", air if text == AIR else other),
-        usefulness=lambda text: "2" if text == FULLER else "3",
-    )
-    generator = ScriptedGenerator(drafts=[FULLER, GOOD], improved=[FULLER, FULLER])
-    final = await ask(
-        generator,
-        judge,
-        ScriptedRetriever(always=[AIR, f"{AIR} So it is."]),
-        limits=ONCE,
-        strategy="per-passage",
-        constraints=constraints,
-        thresholds={"relevant": 0.1},
-    )
-    assert final["best"] is not None
-    assert final["best"]["draft"]["text"] == chosen
-    assert final["outcome"] == "grounded"
-
-
-async def test_the_thresholds_of_the_caller_are_used() -> None:
-    judge = critic(relevance=verdict("relevant", {"relevant": 0.6, "irrelevant": 0.4}))
-    final = await ask(ScriptedGenerator(), judge, limits=ONCE, thresholds={"relevant": 0.7})
-    assert final["stop_reason"] == "nothing_relevant"
-    final = await ask(ScriptedGenerator(drafts=[GOOD]), judge, limits=ONCE, thresholds={"relevant": 0.6})
-    assert final["outcome"] == "grounded"
-
-
-async def test_without_explain_no_question_costs_a_call_for_a_reason() -> None:
-    judge, explained = critic(), critic()
-    plain = await ask(ScriptedGenerator(drafts=[GOOD]), judge)
-    final = await ask(ScriptedGenerator(drafts=[GOOD]), explained, explain=True)
-    assert (judge.explained, explained.explained) == ([], [GOOD])  # but for the rating, code knows the reasons
-    assert judge.asked == explained.asked
-    assert (plain["answer"], plain["outcome"]) == (final["answer"], final["outcome"])

@@ -1,7 +1,5 @@
 """What holds of every run, whatever the documents, the model and the caller do: looked for in random worlds."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator
 
@@ -46,12 +44,11 @@ def plain(*support: str, **limits: int) -> World:
     known = SENTENCES[:3]
     said = {"retrieve": ["search"], "relevance": ["yes"], "support": support, "usefulness": ["5"]}
     judged = {kind: tuple(Reply(word, ((word, 1.0),)) for word in said[kind]) for kind in CHOICES}
-    passages = tuple(Document(" ".join([*known, f"It is so {count}."]), id=str(count)) for count in range(4))
     return World(
         question="Why is the sky blue?",
         context=Context(limits=Limits(**limits)),
         replies=judged | {kind: (Reply(" ".join(known)), Reply(known[0])) for kind in WRITTEN},
-        found=(passages,),
+        found=(tuple(Document(" ".join([*known, f"It is so {count}."]), id=str(count)) for count in range(4)),),
         logprobs="served",
         retries=0,
         bytes_a_token=1,

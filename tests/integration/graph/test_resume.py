@@ -1,7 +1,5 @@
 """A run that dies at any node goes on from there, pays for nothing twice, and keeps to its limits."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import sqlite3
@@ -36,7 +34,7 @@ WAY = [
     *("generate", "answer_check", "hallucination_check", "select"),
     *("generate", "answer_check", "hallucination_check", "select", "finish"),
 ]
-CALLS = Counter(retrieve=1, relevance=3, query=1, draft=1, support=2, usefulness=2, reason=1, mend=1)
+CALLS = Counter(retrieve=1, relevance=3, query=1, draft=1, support=3, usefulness=2, reason=1, mend=1)
 WHOLE = CALLS + Counter({f"search {QUESTION}": 1, "search air": 1})
 
 
@@ -137,6 +135,7 @@ DEATHS: list[tuple[str, int, dict[str, int], int]] = [
     ("support", 1, {"support": 2, "reason": 1}, 0),
     ("support", 2, {"support": 2}, 0),
     ("reason", 1, {"support": 2, "reason": 1}, 0),
+    ("support", 3, {"support": 3, "reason": 1}, 0),
     ("usefulness", 1, {"usefulness": 1}, 1),
     ("mend", 1, {"mend": 1}, 1),
     ("usefulness", 2, {"usefulness": 1}, 0),
@@ -201,8 +200,7 @@ async def test_the_time_of_finished_nodes_counts(run: Running) -> None:
     first, second = Life("mend", slow=7), Life()
     with pytest.raises(Died):
         await run(first, QUESTION, Limits(seconds=1000))
-    final = await run(second, None, Limits(seconds=40))
-    assert final["stop_reason"] == "limit_seconds"
+    assert (await run(second, None, Limits(seconds=40)))["stop_reason"] == "limit_seconds"
 
 
 async def test_a_graph_that_lives_on_resumes_as_a_new_one_does(path: Path) -> None:

@@ -1,7 +1,5 @@
 """Sync and async, streamed and not, with and without a thread: the same graph."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import weakref
@@ -81,8 +79,7 @@ def test_sync_from_many_threads() -> None:
 
 @pytest.mark.parametrize("context", [None, Context(mode="always")])
 async def test_a_context_may_be_left_out(context: Context | None) -> None:
-    final = await graph().ainvoke(asking(), context=context)
-    assert (final["decision"] is None) == (context is not None)
+    assert ((await graph().ainvoke(asking(), context=context))["decision"] is None) == (context is not None)
 
 
 @pytest.mark.parametrize("sync", [True, False])

@@ -1,7 +1,5 @@
 """What OpenTelemetry is told of a question: nothing, its course, or also its texts."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """LangSmith is sent nothing of a graph that was not built to be traced, whatever the environment says."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

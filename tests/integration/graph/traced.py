@@ -1,7 +1,5 @@
 """A program that runs one graph in every way there is: ``python -m tests.integration.graph.traced WAY [traced]``."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import sys
@@ -50,8 +48,7 @@ async def alone(_: Any = None, config: RunnableConfig | None = None) -> None:
 
 async def compared() -> None:
     """Ask a system that Self-RAG is compared with."""
-    example = Example(id="1", question=QUESTION)
-    await plain(made, Context()).ask(example)
+    await plain(made, Context()).ask(Example(id="1", question=QUESTION))
 
 
 async def asynchronously() -> None:

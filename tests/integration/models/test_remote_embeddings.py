@@ -1,7 +1,5 @@
 """Embeddings of a server: the bounds, the errors and the silence that a chat model's calls have."""
 
-from __future__ import annotations
-
 import gzip
 import math
 import socket
@@ -183,8 +181,7 @@ def test_a_batch_of_the_longest_vectors_fits_the_bound() -> None:
     """As servers write them that print every digit, one number a line."""
 
     def answer(sent: Sent) -> Wire:
-        number = b"-0.12345678901234567,\n"
-        vector = b'{"embedding": [' + number * 8191 + b"0.5]}"
+        vector = b'{"embedding": [' + b"-0.12345678901234567,\n" * 8191 + b"0.5]}"
         return whole(b'{"data": [' + b", ".join([vector] * len(sent.body["input"])) + b"]}")
 
     with loopback(answer) as server:

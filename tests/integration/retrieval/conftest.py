@@ -7,12 +7,15 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
+from langchain_core.embeddings import Embeddings
 
-from retrieval.library.library import Library
+from retrieval.library.library import Library, open_store
 from retrieval.splitter import SplitSettings
+from retrieval.store import Machine, Model
 from tests.unit.retrieval.fakes import BagOfWords
 
 Opener = Callable[..., Library]
+STORES = ["sqlite_url", pytest.param("postgres_url", marks=pytest.mark.postgres)]
 QUESTION = "points on a mortgage"
 ANSWER = "Points on a mortgage are fees paid to the lender."
 
@@ -41,6 +44,36 @@ def run_at_once(*calls: Callable[[], object]) -> None:
 
 def best(library: Library) -> str:
     return library.store.similarity_search(QUESTION, k=1)[0].page_content
+
+
+@pytest.fixture
+def sqlite_url(tmp_path: Path) -> str:
+    return (tmp_path / "st öre").as_uri().replace("file", "sqlite")
+
+
+@pytest.fixture(params=STORES)
+def url(request: pytest.FixtureRequest) -> str:
+    return str(request.getfixturevalue(request.param))
+
+
+@pytest.fixture
+def open_at() -> Iterator[Opener]:
+    """Open a library at a URL as often as a test likes, as processes of a machine do; all are closed at its end."""
+    with ExitStack() as stack:
+
+        def open_(
+            url: str,
+            machine: str = "a",
+            model: Embeddings | None = None,
+            name: str = "library",
+            embedding: str = "bow",
+            split: SplitSettings | None = None,
+            shared: tuple[bytes, ...] = (),
+        ) -> Library:
+            store = open_store(url, name, Model(model or BagOfWords(), embedding), machine=Machine(machine, shared))
+            return stack.enter_context(Library(store, split or SplitSettings()))
+
+        yield open_
 
 
 @pytest.fixture

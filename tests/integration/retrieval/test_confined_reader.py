@@ -250,18 +250,6 @@ def test_there_is_no_filter_without_libseccomp(monkeypatch: pytest.MonkeyPatch) 
     assert reading_calls(1) == b""
 
 
-def test_a_reader_that_nothing_confines_reads_all_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reader_process, "reading_calls", lambda process: b"")
-    body = """
-        from retrieval.sandbox import confinement
-        confinement._restrict_files = lambda *_: False
-    """
-    with Readers(workers=1, command=child(tmp_path, body)) as readers:
-        (reading,) = readers.read(write(tmp_path / "d", ["a.txt"]))
-    assert reading.loaded == Loaded([Section("This is a.txt.")])
-    assert "read your other files and reach the network" in readers.note
-
-
 def test_a_system_that_cannot_hand_over_files_has_the_reader_open_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

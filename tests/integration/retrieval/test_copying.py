@@ -1,11 +1,8 @@
 """A library is copied from store to store, and saved in a file, with nothing lost and nothing embedded again."""
 
-from __future__ import annotations
-
 import json
 import zipfile
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,16 +14,15 @@ from retrieval.library import backup as backup_module
 from retrieval.library import copying
 from retrieval.library.backup import Backup, write_backup
 from retrieval.library.copying import copy_library
-from retrieval.library.library import Library, open_store
+from retrieval.library.library import Library
 from retrieval.searching_store import Store
 from retrieval.splitter import SplitSettings
 from retrieval.store import UPLOADS, Model
-from tests.integration.retrieval.conftest import synced
+from tests.integration.retrieval.conftest import Opener, synced
 from tests.unit.retrieval.fakes import BagOfWords
 
 SETTINGS = SplitSettings(120, 20)
 Open = Callable[..., Store]
-TARGETS = ["other_folder", pytest.param("postgres_url", marks=pytest.mark.postgres)]
 
 
 class Unused(BagOfWords):
@@ -37,35 +33,23 @@ class Unused(BagOfWords):
 
 
 @pytest.fixture
-def open_at() -> Iterator[Open]:
-    with ExitStack() as stack:
-
-        def open_(url: str, model: Any = None, name: str = "bow") -> Store:
-            store = open_store(url, "library", Model(model or Unused(), name))
-            stack.callback(store.close)
-            return store
-
-        yield open_
+def store_at(open_at: Opener) -> Open:
+    return lambda url, model=None, name="library": open_at(url, model=model or Unused(), name=name).store
 
 
 @pytest.fixture
-def other_folder(tmp_path: Path) -> str:
-    return f"sqlite:///{tmp_path}/other"
-
-
-@pytest.fixture(params=TARGETS)
-def target(request: pytest.FixtureRequest, open_at: Open) -> Store:
-    return open_at(str(request.getfixturevalue(request.param)))
+def target(url: str, store_at: Open) -> Store:
+    return store_at(url)
 
 
 @pytest.fixture
-def source(tmp_path: Path, docs: Path, open_at: Open) -> Store:
+def source(tmp_path: Path, docs: Path, store_at: Open) -> Store:
     """A library of a few files, one of them broken and one long."""
     (docs / "long.txt").write_text(
         " ".join(f"Sentence {number} tells of subject {number % 7}." for number in range(200))
     )
     (docs / "empty.txt").write_text("")
-    store = open_at(f"sqlite:///{tmp_path}/first", BagOfWords())
+    store = store_at(f"sqlite:///{tmp_path}/first", BagOfWords())
     synced(Library(store, SETTINGS), docs, docs / "a.txt")
     return store
 
@@ -286,9 +270,9 @@ LATER = UPLOADS + b"/ann/later.txt"
 
 
 @pytest.fixture
-def with_uploads(postgres_url: str, open_at: Open, docs: Path) -> Store:
+def with_uploads(postgres_url: str, store_at: Open, docs: Path) -> Store:
     """A library in a database with two uploads, of which one is not read yet."""
-    store = open_at(postgres_url, BagOfWords())
+    store = store_at(postgres_url, BagOfWords())
     library = synced(Library(store, SETTINGS), docs)
     assert store.uploads
     store.uploads.put(NOTE, b"Tea is grown in Assam.")
@@ -298,10 +282,9 @@ def with_uploads(postgres_url: str, open_at: Open, docs: Path) -> Store:
 
 
 @pytest.fixture
-def elsewhere(postgres_url: str) -> Iterator[Store]:
+def elsewhere(postgres_url: str, store_at: Open) -> Store:
     """Another library in a database."""
-    with closing(open_store(postgres_url, "other", Model(Unused(), "bow"))) as store:
-        yield store
+    return store_at(postgres_url, name="other")
 
 
 def bytes_of(store: Store | Backup) -> dict[bytes, bytes | None]:
@@ -367,9 +350,9 @@ def test_a_backup_whose_upload_was_changed_is_refused(with_uploads: Store, tmp_p
 
 @pytest.mark.postgres
 def test_uploads_are_left_out_where_no_database_keeps_them(
-    with_uploads: Store, open_at: Open, other_folder: str
+    with_uploads: Store, store_at: Open, sqlite_url: str
 ) -> None:
-    folder = open_at(other_folder)
+    folder = store_at(sqlite_url)
     copied = copy_library(with_uploads, folder)
     assert (copied.new, copied.left_out) == (3, [Path("uploads:/ann/note.txt")])
     assert not any(path.startswith(UPLOADS) for path in [*folder.records(), *folder.roots().kinds])

@@ -1,10 +1,6 @@
 """What is excluded leaves the library, stays out in every process and copy, and comes back when it is included."""
 
-from __future__ import annotations
-
 import os
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
@@ -13,36 +9,13 @@ import pytest
 from core.errors import RequestError
 from retrieval.library.backup import Backup, write_backup
 from retrieval.library.copying import copy_library
-from retrieval.library.library import Library, open_store
+from retrieval.library.library import Library
 from retrieval.library.worker import Worker
-from retrieval.splitter import SplitSettings
-from retrieval.store import Machine, Model
-from tests.integration.retrieval.conftest import run_sql, synced
-from tests.unit.retrieval.fakes import BagOfWords
-
-STORES = ["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)]
-Open = Callable[..., Library]
-
-
-@pytest.fixture(params=STORES)
-def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    return f"sqlite:///{tmp_path}/store" if request.param == "sqlite" else request.getfixturevalue("postgres_url")
+from tests.integration.retrieval.conftest import Opener, run_sql, synced
 
 
 @pytest.fixture
-def open_at() -> Iterator[Open]:
-    """Open a library as a process of a machine does."""
-    with ExitStack() as stack:
-
-        def open_(url: str, name: str = "library", machine: str = "a") -> Library:
-            store = open_store(url, name, Model(BagOfWords(), "bow"), machine=Machine(machine))
-            return stack.enter_context(Library(store, SplitSettings()))
-
-        yield open_
-
-
-@pytest.fixture
-def opened(open_at: Open, url: str) -> Open:
+def opened(open_at: Opener, url: str) -> Opener:
     return partial(open_at, url)
 
 
@@ -57,7 +30,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def library(opened: Open, folder: Path) -> Library:
+def library(opened: Opener, folder: Path) -> Library:
     return synced(opened(), folder)
 
 
@@ -80,7 +53,7 @@ def held(library: Library) -> list[str]:
     ],
 )
 def test_what_fits_leaves_at_once_stays_out_and_comes_back(
-    opened: Open, library: Library, folder: Path, word: str, removed: int, left: list[str]
+    opened: Opener, library: Library, folder: Path, word: str, removed: int, left: list[str]
 ) -> None:
     word = word.format(folder=folder, above=folder.parent.name)
     assert library.exclude([word]) == {word: removed}
@@ -170,13 +143,15 @@ def test_what_is_not_excluded_cannot_be_included(library: Library, folder: Path)
     assert library.excluded() == {"*draft*"}
 
 
-def test_patterns_of_any_length_are_kept(opened: Open, library: Library) -> None:
+def test_patterns_of_any_length_are_kept(opened: Opener, library: Library) -> None:
     patterns = {"/" + "x/" * 2_000, "'; DROP TABLE meta; --\n", "é\ufffd"}
     library.exclude(patterns)
     assert opened().excluded() == patterns
 
 
-def test_copies_and_backups_have_the_patterns(open_at: Open, opened: Open, library: Library, tmp_path: Path) -> None:
+def test_copies_and_backups_have_the_patterns(
+    open_at: Opener, opened: Opener, library: Library, tmp_path: Path
+) -> None:
     library.exclude(["*draft*"])
     copy = open_at(f"sqlite:///{tmp_path}/copy")
     copy.exclude(["*.tmp"])
@@ -203,32 +178,39 @@ def test_uploads_are_removed_and_not_excluded(library: Library) -> None:
     [
         (True, "DROP TABLE words"),
         (False, "DROP TABLE words"),
+        (True, ""),  # the whole database is gone
         (True, "UPDATE meta SET value = '1' WHERE key GLOB 'exclude *'"),
         (True, "UPDATE meta SET key = 'exclude x' WHERE key GLOB 'exclude *'"),
+        (True, "UPDATE meta SET value = '1' WHERE key GLOB 'follow_links *'"),
+        (True, "UPDATE meta SET key = 'follow_links x' WHERE key GLOB 'follow_links *'"),
     ],
 )
-def test_patterns_outlive_damage_of_an_embedded_index(
-    open_at: Open, folder: Path, tmp_path: Path, manifest: bool, harm: str
+def test_patterns_and_followed_links_outlive_damage_of_an_embedded_index(
+    open_at: Opener, folder: Path, tmp_path: Path, manifest: bool, harm: str
 ) -> None:
     url = f"sqlite:///{tmp_path}/store"
     library = open_at(url)
-    library.add([folder])
+    library.add([folder], follow_links=True)
     library.exclude(["*draft*"])
     library.sync()
     library.close()
     home = tmp_path / "store" / "library"
     if not manifest:
         (home / "manifest.json").unlink()
-    run_sql(home, harm)
+    if harm:
+        run_sql(home, harm)
+    else:
+        (home / "index.sqlite").unlink()
     again = open_at(url)
-    assert "was damaged" in again.sync().notes[0]
+    assert ("was damaged" if harm else "had to be created again") in again.sync().notes[0]
     assert again.excluded() == {"*draft*"}
+    assert again.roots() == {folder: True}
     assert held(again) == ["rent.md"]
 
 
 @pytest.mark.postgres
 def test_what_waits_in_the_queue_and_is_excluded_is_read_by_no_machine(
-    open_at: Open, folder: Path, postgres_url: str
+    open_at: Opener, folder: Path, postgres_url: str
 ) -> None:
     library, other = open_at(postgres_url), open_at(postgres_url, machine="b")
     library.add([folder])
@@ -246,7 +228,7 @@ def test_what_waits_in_the_queue_and_is_excluded_is_read_by_no_machine(
 
 @pytest.mark.postgres
 def test_documents_of_another_machine_leave_at_once_and_uploads_when_they_are_removed(
-    open_at: Open, folder: Path, postgres_url: str
+    open_at: Opener, folder: Path, postgres_url: str
 ) -> None:
     library, other = open_at(postgres_url), open_at(postgres_url, machine="b")
     uploads = library.store.uploads

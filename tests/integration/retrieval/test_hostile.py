@@ -15,13 +15,11 @@ import zipfile
 import zlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import IO
 
 import pytest
 
 from core import files
-from retrieval.documents.load import LARGEST, open_document
-from retrieval.sandbox import child as reader_child
+from retrieval.documents.load import open_document
 from retrieval.sandbox import process as reader_process
 from retrieval.sandbox.pool import Readers, Reading, ReadLimits
 from tests.unit.retrieval.sandbox.children import Marks, child, children, runs, write
@@ -121,21 +119,18 @@ def test_what_has_filled_the_memory_is_read_on_by_another_process(tmp_path: Path
     assert text(first) != text(last)
 
 
-def test_the_processor_time_is_limited_in_the_reader_itself(tmp_path: Path) -> None:
+def test_a_reader_that_hangs_ends_by_itself_when_its_parent_is_gone(tmp_path: Path) -> None:
     body = """
-        import resource
-        def parse(path, data): return text(resource.getrlimit(resource.RLIMIT_CPU)[0])
+        def parse(path, data): return text([signal.alarm(0), signal.getsignal(signal.SIGALRM) is signal.SIG_DFL])
     """
     (reading,) = read(write(tmp_path / "d", ["a.txt"]), ReadLimits(seconds=30), child(tmp_path, body))
-    assert 40 <= int(text(reading)) <= 45
+    assert text(reading) == "[40, True]"
 
 
 # Bytes that a reader could send in place of what it made of a file.
 NONSENSE = {
     "no JSON": b"\x00\x00\x00\x05hello",
-    "a number": b"\x00\x00\x00\x015",
     "too long": b"\xff\xff\xff\xff",
-    "another shape": b'\x00\x00\x00\x0f{"sha256":true}',
 }
 
 
@@ -200,25 +195,6 @@ def test_a_process_that_ends_while_it_takes_a_file_costs_no_file(tmp_path: Path)
     assert (text(first), text(second)) == ("This is a.txt.", "This is b.txt.")
 
 
-def test_a_file_is_passed_when_its_request_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The end of a write signals whoever reads the pipe, and may come late; a reader with a file dies of a signal."""
-    done: list[str] = []
-
-    def send(stream: IO[bytes], payload: bytes) -> None:
-        really_send(stream, payload)
-        done.append("written")
-
-    def send_fds(channel: socket.socket, data: list[bytes], descriptors: list[int]) -> int:
-        done.append("passed")
-        return really_pass(channel, data, descriptors)
-
-    really_send, really_pass = reader_child.send, socket.send_fds
-    monkeypatch.setattr(reader_process, "send", send)
-    monkeypatch.setattr(socket, "send_fds", send_fds)
-    read(write(tmp_path / "d", ["a.txt", "b.txt"]))
-    assert done == ["written", *["written", "passed"] * 2]  # the rules come first
-
-
 def test_what_a_parser_prints_is_no_reply(tmp_path: Path) -> None:
     body = """
         def parse(path, data):
@@ -243,30 +219,6 @@ def test_a_reader_can_do_little(tmp_path: Path) -> None:
     written, limits = json.loads(text(read(write(tmp_path / "d", ["a.txt"]), None, child(tmp_path, body))[0]))
     assert written == 0
     assert limits == [[0, 0], [0, 0], [64, 64], [0, 0]]
-
-
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
-def test_a_reader_of_an_ordinary_user_starts_no_process(tmp_path: Path) -> None:
-    body = f"""
-        import subprocess
-        reader.confine = lambda calls: {{}}
-        def parse(path, data):
-            os.setuid({NOBODY})
-            try: return text(subprocess.run(["/bin/true"]).returncode)
-            except OSError as error: return text(error.strerror)
-    """
-    answer = text(read(write(tmp_path / "d", ["a.txt"]), None, child(tmp_path, body))[0])
-    assert answer == "Resource temporarily unavailable"
-
-
-def test_a_reader_knows_no_secret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "sesame")
-    body = """
-        reader.confine = lambda calls: {}
-        def parse(path, data): return text(open('/proc/self/environ').read() + repr(dict(os.environ)))
-    """
-    (reading,) = read(write(tmp_path / "d", ["a.txt"]), None, child(tmp_path, body))
-    assert "sesame" not in text(reading)
 
 
 def test_neither_the_working_directory_nor_the_environment_decides_what_is_run(
@@ -372,15 +324,6 @@ def test_whoever_stops_does_not_wait_for_a_drive_that_does_not_answer(
     dead.set()
 
 
-def test_a_file_that_is_too_large_is_not_read(tmp_path: Path) -> None:
-    path = tmp_path / "sparse.txt"
-    with path.open("wb") as file:
-        file.truncate(2 << 30)
-    (reading,) = read([os.fsencode(path)], ReadLimits(seconds=PATIENCE, memory=100_000_000))
-    assert (reading.status, reading.sha256) == ("failed", None)
-    assert reading.reason == f"sparse.txt is larger than {LARGEST // 1_000_000} MB: split it into smaller files."
-
-
 def test_a_file_without_permission_is_to_be_tried_again(tmp_path: Path) -> None:
     first, closed = write(tmp_path / "d", ["a.txt", "closed.txt"])
     (tmp_path / "d" / "closed.txt").chmod(0)
@@ -462,13 +405,11 @@ def busy(statement: str) -> str:
     """
 
 
-@pytest.mark.parametrize("statement", ["pass", "while True: pass", "re.match('(a+)+b', 'a' * 99)", "time.sleep(999)"])
-def test_a_reader_does_not_outlive_its_parent(tmp_path: Path, statement: str) -> None:
-    with parent(tmp_path, busy(statement), "signal.pause()" if statement == "pass" else "") as process:
+def test_an_idle_reader_does_not_outlive_its_parent(tmp_path: Path) -> None:
+    with parent(tmp_path, busy("pass"), "signal.pause()") as process:
         assert process.stdout
         number = int(process.stdout.readline())
-        if statement == "pass":
-            process.stdout.readline()  # then it is idle
+        process.stdout.readline()
         assert runs(number)
         process.kill()
         process.wait()
@@ -542,27 +483,20 @@ LAUGHS = b"<!DOCTYPE a [<!ENTITY b0 'ha'>%s]><a>&b30;</a>" % b"".join(
 )
 HOSTILE: dict[str, Callable[[], bytes]] = {  # made when needed: some take a second
     "content that inflates.pdf": lambda: flat(CATALOG, PAGES, PAGE, stream(deflated(300)), stream(b"")),
-    "content deflated twice.pdf": lambda: flat(
-        CATALOG, PAGES, PAGE, stream(zlib.compress(deflated(300)), b"/Filter [/FlateDecode /FlateDecode]")
-    ),
     "content of endless operators.pdf": lambda: flat(
         CATALOG, PAGES, PAGE, stream(deflated(100, b"BT (a) Tj ET ")), stream(b"")
     ),
-    "pages that are their own children.pdf": lambda: flat(CATALOG, b"<< /Type /Pages /Kids [2 0 R 2 0 R] /Count 9 >>"),
     "forms within themselves.pdf": lambda: flat(
         CATALOG, PAGES, PAGE, stream(b"/X Do /X Do", b""), stream(b"/X Do /X Do", FORM)
     ),
     "arrays without end.pdf": lambda: flat(CATALOG, PAGES, PAGE[:-2] + b"/A " + b"[" * 200_000 + b">>"),
-    "tables that go in circles.pdf": lambda: flat(CATALOG, PAGES, PAGE).replace(b"/Root", b"/Prev 9 /Root"),
     "billions of pages.pdf": lambda: flat(CATALOG, b"<< /Type /Pages /Kids [] /Count 2000000000 >>"),
     "entities.xhtml": lambda: LAUGHS,
     "entities.docx": lambda: word(LAUGHS),
     "white space.docx": lambda: word(b"<w>" + b" " * 300_000_000 + b"</w>"),
     "tags without end.html": lambda: b"<div>" * 1_000_000,
-    "declarations.html": lambda: b"<![" * 500_000,
     "one cell.csv": lambda: b'a,"' + b"b," * 10_000_000,
     "lists within lists.csv": lambda: b"a,b\n['" + b"[" * 900_000 + b"'],c\n",
-    "binary.md": lambda: deflated(10),
 }
 
 
@@ -574,15 +508,3 @@ def test_a_hostile_document_costs_only_itself(tmp_path: Path, name: str) -> None
     assert hostile.sha256 == hash_of(paths[0])
     assert hostile.status == "read" or re.fullmatch(rf"{re.escape(name)} .{{20,150}}\.", hostile.reason)
     assert text(following) == "This is next.txt."
-
-
-def test_a_real_document_that_takes_too_long_is_ended(tmp_path: Path) -> None:
-    (tmp_path / "long.html").write_bytes(b"<p>a<b>c</b>" * 3_000_000)
-    (reading,) = read([os.fsencode(tmp_path / "long.html")], ReadLimits(seconds=1))
-    assert reading.reason == "long.html took longer than 1 s to read: split it, or leave it out."
-
-
-def test_a_real_document_that_needs_too_much_memory_is_ended(tmp_path: Path) -> None:
-    (tmp_path / "large.html").write_bytes(b"<p>a<b>c</b>" * 1_000_000)
-    (reading,) = read([os.fsencode(tmp_path / "large.html")], ReadLimits(seconds=PATIENCE, memory=150_000_000))
-    assert reading.reason == "large.html needs more than 0.15 GB of memory to read: split it, or leave it out."

@@ -3,11 +3,13 @@
 import random
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from retrieval.index import faiss_index as nearest
 from retrieval.index import vector_file as vectors
 from retrieval.index.manifest import read_manifest
+from retrieval.index.schema import Snapshot
 from retrieval.library.library import Library
 from tests.integration.retrieval.conftest import Opener, synced
 from tests.unit.retrieval.fakes import BagOfWords
@@ -34,12 +36,8 @@ def agrees_with_the_database(library: Library) -> bool:
     """Whether the passages found by meaning are all there are."""
     with library.store.database.reading() as connection:
         ids = {id_ for (id_,) in connection.execute("SELECT id FROM passages")}
-        from retrieval.index.schema import Snapshot
-
         snapshot = Snapshot.of(connection)
         query = library.store.embeddings.embed_query("word1 word2")
-        import numpy as np
-
         found = library.store.vectors.search(snapshot, np.array([query], dtype=np.float32), 100_000)
     return set(found) == ids and len(found) == len(ids)
 
@@ -123,8 +121,6 @@ def test_removals_that_were_forgotten_cost_a_rebuild_and_no_wrong_answer(open_li
 
 
 def test_a_thread_with_an_older_snapshot_is_not_a_reason_to_begin_again(open_library: Opener, docs: Path) -> None:
-    from retrieval.index.schema import Snapshot
-
     library = synced(open_library(), docs)
     with library.store.database.reading() as connection:
         older = Snapshot.of(connection)
@@ -132,8 +128,6 @@ def test_a_thread_with_an_older_snapshot_is_not_a_reason_to_begin_again(open_lib
         library.sync()
         assert agrees_with_the_database(library)
         index = library.store.vectors._index
-        import numpy as np
-
         query = np.array([BagOfWords().embed_query("mortgage")], dtype=np.float32)
         assert len(library.store.vectors.search(older, query, 9)) >= 4
         assert library.store.vectors._index is index

@@ -2,6 +2,7 @@
 
 import os
 import socket
+import time
 from pathlib import Path
 
 import pytest
@@ -26,33 +27,10 @@ def texts(library: object, question: str, k: int = 9) -> list[str]:
     return [document.page_content for document in library.store.similarity_search(question, k=k)]  # type: ignore[attr-defined]
 
 
-def test_what_is_added_is_found_with_its_source(open_library: Opener, docs: Path) -> None:
-    library = open_library()
-    assert library.empty
-    library.add([docs])
-    report = library.sync()
-    assert [path.name for path in report.added] == ["a.txt", "b.md", "c.csv"]
-    assert (report.passages, report.skipped, report.failed, report.notes) == (4, [], [], [])
-    (found,) = library.store.similarity_search("river of London", k=1)
-    assert found.page_content == "city: London\nriver: Thames"
-    assert found.metadata["source"] == str(docs / "c.csv")
-    assert (found.metadata["row"], found.metadata["page"], found.metadata["offset"]) == (2, None, 0)
-    assert not library.empty
-
-
-def test_only_what_changed_is_embedded(open_library: Opener, docs: Path, model: BagOfWords) -> None:
-    library = synced(open_library(), docs)
-    model.texts.clear()
-    (docs / "c.csv").write_text("city,river\nParis,Seine\nLondon,Thames\nCairo,Nile\n")
-    report = library.sync()
-    assert [path.name for path in report.updated] == ["c.csv"]
-    assert model.texts == ["city: Cairo\nriver: Nile"]
-    assert report.passages == 5
-
-
 def test_a_change_of_the_same_size_within_the_clocks_tick_is_noticed(open_library: Opener, docs: Path) -> None:
+    path, soon = docs / "a.txt", time.time() + 60  # however long a busy machine takes, this is recent
+    os.utime(path, (soon, soon))
     library = synced(open_library(), docs)
-    path = docs / "a.txt"
     stamp = path.stat()
     path.write_text(path.read_text().replace("lender", "banker"))
     os.utime(path, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
@@ -66,17 +44,6 @@ def test_a_new_time_alone_is_no_change(open_library: Opener, docs: Path, model: 
     model.texts.clear()
     assert library.sync().unchanged == 3
     assert model.texts == []
-
-
-def test_a_new_file_is_added_and_a_removed_one_goes(open_library: Opener, docs: Path) -> None:
-    library = synced(open_library(), docs)
-    (docs / "a.txt").unlink()
-    (docs / "d.txt").write_text("Tulips are grown in Holland.")
-    report = library.sync()
-    assert ([p.name for p in report.added], [p.name for p in report.removed]) == (["d.txt"], ["a.txt"])
-    assert report.unchanged == 2
-    assert not any("mortgage" in text for text in texts(library, "points on a mortgage"))
-    assert "Tulips are grown in Holland." in texts(library, "tulips")
 
 
 def test_a_moved_file_is_not_embedded_again(open_library: Opener, docs: Path, model: BagOfWords) -> None:

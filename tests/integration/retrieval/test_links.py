@@ -1,7 +1,6 @@
 """Links in a folder are followed within it; what lies outside is indexed where that was asked for."""
 
 import json
-import os
 from pathlib import Path
 
 import pytest
@@ -10,8 +9,7 @@ from core.errors import RequestError
 from retrieval.index.manifest import read_manifest
 from retrieval.index.schema import add_roots
 from retrieval.library.discovery import LINK_OUTSIDE, SYSTEM
-from retrieval.sandbox.pool import Readers
-from tests.integration.retrieval.conftest import Opener, run_sql, synced
+from tests.integration.retrieval.conftest import Opener, synced
 from tests.unit.retrieval.fakes import BagOfWords
 
 SECRET = "The password is sesame."
@@ -81,30 +79,6 @@ def test_each_folder_has_its_own_answer(open_library: Opener, linked: Path, tmp_
     assert "credentials" not in indexed(library)
 
 
-def test_the_answer_outlives_the_database(open_library: Opener, linked: Path, home: Path) -> None:
-    synced(open_library(), linked, follow_links=True).close()
-    for harm in (lambda path: path.write_bytes(b"no database"), Path.unlink):
-        harm(home / "index.sqlite")
-        library = open_library()
-        assert "credentials" in [path.name for path in library.sync().added]
-        library.close()
-
-
-def test_the_answer_is_taken_over_from_a_damaged_database(open_library: Opener, linked: Path, home: Path) -> None:
-    synced(open_library(), linked, follow_links=True).close()
-    (home / "manifest.json").unlink()
-    run_sql(home, "DROP TABLE words")
-    library = open_library()
-    assert "credentials" in [path.name for path in library.sync().added]
-
-
-@pytest.mark.parametrize("harm", ["UPDATE meta SET value = '1'", "UPDATE meta SET key = 'follow_links x'"])
-def test_an_answer_that_was_made_up_is_damage(open_library: Opener, linked: Path, home: Path, harm: str) -> None:
-    synced(open_library(), linked, follow_links=True).close()
-    run_sql(home, f"{harm} WHERE key GLOB 'follow_links *'")
-    assert "was damaged" in open_library().sync().notes[0]
-
-
 def test_a_manifest_of_before_says_nothing_of_links(open_library: Opener, linked: Path, home: Path) -> None:
     synced(open_library(), linked).close()
     manifest = home / "manifest.json"
@@ -116,17 +90,6 @@ def test_a_manifest_of_before_says_nothing_of_links(open_library: Opener, linked
     assert read.follow_links == []
     (home / "index.sqlite").unlink()
     assert len(open_library().sync().added) == 3
-
-
-def test_a_document_of_before_that_only_a_link_leads_to_is_removed(
-    open_library: Opener, linked: Path, home: Path
-) -> None:
-    synced(open_library(), linked, follow_links=True).close()
-    run_sql(home, "DELETE FROM meta WHERE key GLOB 'follow_links *'")  # as before there was an answer
-    library = open_library()
-    assert [path.name for path in library.sync().removed] == ["credentials"]
-    found = library.store.similarity_search("password", k=9)
-    assert SECRET not in [document.page_content for document in found]
 
 
 def test_a_folder_of_nothing_but_links_out_of_it_says_so(open_library: Opener, tmp_path: Path, docs: Path) -> None:
@@ -168,16 +131,6 @@ def test_a_folder_that_has_become_a_link_is_not_walked(open_library: Opener, doc
     report = library.sync()
     assert (report.added, report.removed) == ([], [])
     assert report.notes[0].startswith(f"{docs} has become a link")
-
-
-def test_a_file_that_becomes_a_link_before_it_is_opened_is_not_read(docs: Path, tmp_path: Path) -> None:
-    (tmp_path / "credentials").write_text(SECRET)
-    (docs / "a.txt").unlink()
-    (docs / "a.txt").symlink_to(tmp_path / "credentials")
-    with Readers(workers=1) as readers:
-        (reading,) = readers.read([os.fsencode(docs / "a.txt")])
-    assert (reading.status, reading.loaded) == ("failed", None)
-    assert reading.reason == "a.txt is not a regular file: name a document."
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """Libraries in a real PostgreSQL: who may do what, what is refused in one sentence, and what a crash leaves."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import tempfile

@@ -7,10 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.index.texts import put_texts
-from retrieval.library.library import Library
 from tests.integration.retrieval.conftest import Opener, synced
-from tests.unit.retrieval.fakes import BagOfWords
 
 
 @pytest.fixture(autouse=True)
@@ -23,32 +20,6 @@ def _readable_by_all() -> Iterator[None]:
 def open_to_others(folder: Path) -> list[str]:
     """Return what others than its owner may do anything with, in a folder and below it."""
     return [path.name for path in (folder, *folder.rglob("*")) if path.lstat().st_mode & 0o077]
-
-
-class Watching(BagOfWords):
-    """Looks at the index while it is written."""
-
-    def __init__(self, home: Path) -> None:
-        super().__init__()
-        self.home = home
-        self.seen: set[str] = set()
-        self.open: list[str] = []
-
-    def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        self.seen |= {path.name for path in self.home.iterdir()}
-        self.open += open_to_others(self.home)
-        return super().embed_documents(texts)
-
-
-def test_an_index_is_for_its_user_alone_at_every_moment(docs: Path, tmp_path: Path) -> None:
-    home = tmp_path / "new" / "home" / "index"
-    model = Watching(home)
-    with Library.open(home, model, embedding_name="bow") as library:
-        synced(library, docs)
-        put_texts(library.store, ["A text of its own."])
-        assert open_to_others(tmp_path / "new") == []
-    assert model.seen >= {"index.sqlite", "index.sqlite-wal", "index.sqlite-shm", "writer.lock", "writer.json"}
-    assert model.open == open_to_others(tmp_path / "new") == []
 
 
 def test_no_file_is_open_to_others_even_before_it_is_filled(
@@ -68,6 +39,8 @@ def test_no_file_is_open_to_others_even_before_it_is_filled(
     partial = {"manifest.json.partial", "vectors.faiss.partial"}
     assert {name for name, _ in made} >= {"index.sqlite", "writer.lock", "writer.json", *partial}
     assert {mode for _, mode in made} == {0o600}
+    assert (home / "index.sqlite-wal").exists()
+    assert open_to_others(home) == []
 
 
 def test_an_index_that_was_open_to_others_is_closed_when_it_is_opened(indexed: Path, open_library: Opener) -> None:

@@ -1,28 +1,24 @@
 """Files of a library in PostgreSQL are read by many processes and machines, each file once and whole."""
 
-from __future__ import annotations
-
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from langchain_core.embeddings import Embeddings
 
 from core.errors import IndexBusy, RequestError, StoreUnavailable
 from retrieval.library import queued_sync
 from retrieval.library import worker as worker_module
 from retrieval.library.discovery import Stamp
-from retrieval.library.library import Library, open_store
+from retrieval.library.library import Library
 from retrieval.library.queued_sync import queue_changes
 from retrieval.library.sync import Sync, split_file
 from retrieval.library.worker import MOST_DEATHS, Worker
 from retrieval.sandbox.pool import Reading
 from retrieval.splitter import SplitSettings
-from retrieval.store import Job, Machine, Model
-from tests.integration.retrieval.conftest import run_at_once, synced
+from retrieval.store import Job, Model
+from tests.integration.retrieval.conftest import Opener, run_at_once, synced
 from tests.unit.retrieval.fakes import BagOfWords
 
 psycopg = pytest.importorskip("psycopg", reason="psycopg is not installed: pip install -r requirements-postgres.txt")
@@ -30,25 +26,12 @@ from psycopg import sql  # noqa: E402
 
 pytestmark = pytest.mark.postgres
 LEASE = 60.0
-Opener = Callable[..., Library]
 
 
 @pytest.fixture
-def open_on(postgres_url: str) -> Iterator[Opener]:
+def open_on(open_at: Opener, postgres_url: str) -> Opener:
     """Open the library as a process of a machine does."""
-    with ExitStack() as stack:
-
-        def open_(
-            machine: str = "a",
-            model: Embeddings | None = None,
-            split: SplitSettings | None = None,
-            shared: tuple[bytes, ...] = (),
-        ) -> Library:
-            made = Model(model or BagOfWords(), "bow")
-            store = open_store(postgres_url, "library", made, machine=Machine(machine, shared))
-            return stack.enter_context(Library(store, split or SplitSettings()))
-
-        yield open_
+    return partial(open_at, postgres_url)
 
 
 @pytest.fixture
@@ -125,23 +108,6 @@ def test_workers_share_the_files_and_read_each_once(open_on: Opener, many: Path)
     assert sum(done) == len(texts) == 40
     assert sources(libraries[0]) == {f"{number:02}.txt": 1 for number in range(40)}
     assert libraries[0].sync().unchanged == 40
-
-
-def test_a_worker_back_from_the_dead_changes_nothing(
-    open_on: Opener, docs: Path, admin: psycopg.Connection[Any]
-) -> None:
-    dead, living = open_on(), open_on()
-    queue_all(dead, docs)
-    late = {job: split_text(dead, job) for job in take(dead) if job.path.endswith(b"a.txt")}
-    assert not read_all(living)  # all are taken
-    end_leases(admin)
-    assert read_all(living) == 3
-    before = {source.path.name: source.sha256 for source in living.sources()}
-    assert dead.require_queue().finish(late, dead.settings) == []
-    assert {source.path.name: source.sha256 for source in living.sources()} == before
-    dead.require_queue().give_back(list(late))
-    dead.require_queue().renew("dead", list(late), LEASE)
-    assert living.require_queue().waiting() == 0
 
 
 def test_a_file_that_another_has_taken_since_is_not_written(

@@ -76,14 +76,6 @@ def test_every_kind_of_document_has_its_order(open_library: Opener, tmp_path: Pa
     assert found.sha256 == hashlib.sha256(KINDS[name]).hexdigest()
 
 
-def test_paragraphs_pages_and_rows_stay_apart(open_library: Opener, tmp_path: Path) -> None:
-    library = indexed(
-        open_library, tmp_path / "a.pdf", pdf(["The first page ends.", "The second page speaks.", "The end."])
-    )
-    found = around(library, "The second page speaks.")
-    assert (found.before, found.after) == ("The first page ends.\n\n", "\n\nThe end.")
-
-
 def test_lines_stay_lines(open_library: Opener, tmp_path: Path) -> None:
     lines = [f"- item {number} of the list" for number in range(30)]
     library = indexed(open_library, tmp_path / "a.txt", "\n".join(lines).encode(), SplitSettings(200, 0))

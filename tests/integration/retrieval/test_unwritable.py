@@ -2,8 +2,6 @@
 
 import os
 import shutil
-import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,23 +14,6 @@ from retrieval.library.library import Library
 from tests.integration.retrieval.conftest import Opener, synced
 from tests.unit.retrieval.fakes import BagOfWords
 
-ASK = """
-import sys
-from pathlib import Path
-from core.errors import RequestError
-from retrieval.library.library import Library
-from tests.unit.retrieval.fakes import BagOfWords
-
-try:
-    with Library.open(Path(sys.argv[1]), BagOfWords(), embedding_name="bow") as library:
-        if len(sys.argv) > 2:
-            library.add([sys.argv[2]])
-        report = library.sync()
-        print(library.store.similarity_search("points on a mortgage", k=1)[0].page_content)
-        print(report.unchanged)
-except RequestError as error:
-    print("error:", error)
-"""
 NOBODY = 65534
 TEXT = "Points on a mortgage are fees paid to the lender."
 
@@ -149,16 +130,3 @@ def test_a_full_disk_is_named_and_nothing_is_lost(open_library: Opener, docs: Pa
     assert library.store.similarity_search("points on a mortgage", k=1)
     assert [source.path.name for source in library.sources()] == ["a.txt", "b.md", "c.csv"]
     assert len(open_library().sync().added) == 1
-
-
-def test_a_disk_that_fills_up_for_real_is_named(docs: Path, home: Path) -> None:
-    (docs / "large.txt").write_text("\n\n".join(f"Paragraph {number} of many. " * 10 for number in range(1_500)))
-    limited = "import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); " + (
-        "resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000))\n"
-    )
-    result = subprocess.run(
-        [sys.executable, "-c", limited + ASK, str(home), str(docs)], capture_output=True, text=True, check=False
-    )
-    assert result.stdout.startswith(f"error: The index folder {home} cannot be written (")
-    with Library.open(home, BagOfWords(), embedding_name="bow") as library:
-        assert library.sync().passages > 500

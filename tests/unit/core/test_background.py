@@ -1,7 +1,5 @@
 """One loop in a thread serves every synchronous caller."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import subprocess

@@ -17,16 +17,11 @@ from core.files import (
     write_private,
 )
 
+pytestmark = pytest.mark.usefixtures("readable_by_all")
+
 
 def mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
-
-
-@pytest.fixture(autouse=True)
-def _readable_by_all() -> object:
-    before = os.umask(0o022)
-    yield
-    os.umask(before)
 
 
 def test_a_folder_and_those_above_it_are_for_the_user_alone(tmp_path: Path) -> None:

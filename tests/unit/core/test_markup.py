@@ -1,7 +1,5 @@
 """Nothing that is not markup becomes markup."""
 
-from __future__ import annotations
-
 from core.markup import Html, joined, marked, tag, text
 
 

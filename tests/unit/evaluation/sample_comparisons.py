@@ -1,7 +1,5 @@
 """Comparisons and a model that compares, for tests."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path

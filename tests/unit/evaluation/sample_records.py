@@ -1,7 +1,5 @@
 """Examples, records and a system for tests, with defaults for what a test is not about."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field

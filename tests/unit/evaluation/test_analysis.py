@@ -1,7 +1,5 @@
 """Wins and losses are counted by kind and said in sentences."""
 
-from __future__ import annotations
-
 from evaluation.records import Example, Judgements, Pair, Record
 from evaluation.reporting.analysis import Group, analysis
 from tests.unit.evaluation.sample_records import answered, seen
@@ -110,8 +108,7 @@ def test_the_judges_verdicts_and_its_agreement_are_said() -> None:
 
 
 def test_kinds_with_few_questions_make_no_sentence() -> None:
-    few = EXAMPLES[:4]
-    assert len(analysis(few, records(), Judgements()).lines) == 1
+    assert len(analysis(EXAMPLES[:4], records(), Judgements()).lines) == 1
 
 
 def test_only_what_both_were_asked_and_neither_failed_counts() -> None:

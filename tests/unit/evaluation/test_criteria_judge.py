@@ -1,7 +1,5 @@
 """The chat model compares in both orders; what it does not say in the form asked for is never a tie."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -83,8 +81,7 @@ async def test_the_model_reads_the_passages_of_both_and_the_reference(tmp_path: 
     assert "Air scatters blue light." in asked["passages"]
     assert asked["passages"] == writer.asked[1]["passages"]
     assert "air scatters light" in asked["reference"]
-    bare = comparison(example=Example(id="e2", question="Why?"))
-    _, writer = await judged_by(better, tmp_path, bare)
+    _, writer = await judged_by(better, tmp_path, comparison(example=Example(id="e2", question="Why?")))
     assert writer.asked[0]["reference"] == "There is no reference answer."
 
 
@@ -115,9 +112,4 @@ def test_a_label_is_one_word_or_none(value: str | None, label: str | None) -> No
 
 def test_the_fields_of_a_decorated_reply() -> None:
     text = '- **Relevance:** first\n* Accuracy: second,\n"reason": "It is short."\nPreferred: tie\npreferred: first'
-    assert fields_of(text) == {
-        "relevance": "first",
-        "accuracy": "second",
-        "reason": "It is short.",
-        "preferred": "tie",
-    }
+    assert fields_of(text) == {"relevance": "first", "accuracy": "second", "reason": "It is short.", "preferred": "tie"}

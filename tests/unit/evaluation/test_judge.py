@@ -1,7 +1,5 @@
 """Faithfulness, relevancy and pairs come out as defined; every question is asked once, ever."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Callable, Sequence
@@ -111,8 +109,7 @@ def kept_in(path: Path) -> list[dict[str, Any]]:
 async def test_faithfulness_is_the_share_of_claims_that_are_fully_supported(store: Path) -> None:
     model = Model(support={"It is Tuesday.": "no support", "Birds fly.": "partially supported"})
     answer = "Air scatters light. It is Tuesday. Birds fly. Light is blue."
-    found = await judge(model, [answered("plain", answer)], store)
-    assert found.faithfulness == {("plain", "e1"): 0.5}
+    assert (await judge(model, [answered("plain", answer)], store)).faithfulness == {("plain", "e1"): 0.5}
     asked = model.of("support")
     assert [one["claim"] for one in asked] == ["Air scatters light.", "It is Tuesday.", "Birds fly.", "Light is blue."]
     assert all("Air scatters blue light." in one["passages"] and one["draft"] == answer for one in asked)
@@ -122,8 +119,7 @@ async def test_the_systems_own_verdicts_and_marks_play_no_part(store: Path) -> N
     said = [{"text": "Air scatters light.", "label": "no support", "score": 0.0, "quote": None}]
     model = Model()
     marked = answered("self-rag", "Air scatters light. [not supported by the documents]", said=said)
-    found = await judge(model, [marked], store)
-    assert found.faithfulness[("self-rag", "e1")] == 1.0
+    assert (await judge(model, [marked], store)).faithfulness[("self-rag", "e1")] == 1.0
     assert [one["claim"] for one in model.of("support")] == ["Air scatters light."]
 
 
@@ -172,8 +168,7 @@ def test_the_passages_are_those_seen_noted_and_cited_each_once() -> None:
 
 async def test_relevancy_is_the_mean_cosine_of_the_first_three_questions(store: Path) -> None:
     model = Model(questions=lambda answer: "1. Same?\n\n- Other?\n3) Another?\nSame?")
-    found = await judge(model, [answered("plain")], store)
-    assert found.relevancy[("plain", "e1")] == pytest.approx(1 / 3)
+    assert (await judge(model, [answered("plain")], store)).relevancy[("plain", "e1")] == pytest.approx(1 / 3)
     assert model.of("questions") == [{"answer": "Air scatters light."}]
 
 

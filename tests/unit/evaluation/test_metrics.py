@@ -1,7 +1,5 @@
 """The metrics of a small evaluation, calculated by hand."""
 
-from __future__ import annotations
-
 from math import nan
 from typing import Any
 
@@ -160,13 +158,7 @@ def test_costs_by_hand() -> None:
     assert found["seconds"].n == 3
     assert (found["seconds_total"].value, found["seconds_total"].low, found["seconds_total"].n) == (12, None, 3)
     totals = {key: found[f"{key}_total"].value for key in RATIOS}
-    assert totals == {
-        "model_calls": 9,
-        "input_tokens": 300,
-        "uncached_tokens": 260,
-        "output_tokens": 21,
-        "seconds": 12,
-    }
+    assert totals == {"model_calls": 9, "input_tokens": 300, "uncached_tokens": 260, "output_tokens": 21, "seconds": 12}
 
 
 def test_costs_are_ratios_of_sums_over_the_questions_that_both_were_asked() -> None:

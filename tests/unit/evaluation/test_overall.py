@@ -1,7 +1,5 @@
 """The analysis of a set: every figure is counted from the records, and no missing verdict is a tie."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -32,8 +30,7 @@ def test_claims_redrafts_and_the_time_of_the_checks_are_counted() -> None:
         {"node": "hallucination_check", "seconds": 3.0},
         {"node": "generate", "seconds": 0.0, "redraft": True},
     ]
-    one = comparison(decisions=steps, said=[said("a", 0.9), said("b", 0.1)])
-    text = text_of(one)
+    text = text_of(comparison(decisions=steps, said=[said("a", 0.9), said("b", 0.1)]))
     assert "Claims in its last drafts: 1 judged fully supported, 0 partially, 1 not." in text
     assert "For 1 question a check made it draft again." in text
     assert "The checks took 75% of the time" in text

@@ -35,12 +35,7 @@ def one(dataset: Dataset) -> Example:
 def test_a_list_that_says_has_answer(read: Any) -> None:
     rows = [
         {"question": "Why?", "ideal_answer": "So.", "reference": "Chapter 5", "has_answer": True},
-        {
-            "question": "Who?",
-            "ideal_answer": "I don't know.",
-            "reference": "None",
-            "has_answer": False,
-        },
+        {"question": "Who?", "ideal_answer": "I don't know.", "reference": "None", "has_answer": False},
     ]
     yes, no = read(json.dumps(rows, indent=2)).examples
     assert (yes.route, yes.answerable, yes.references) == ("retrieve", True, ("So.",))
@@ -306,8 +301,7 @@ def test_a_name_that_no_folder_has_is_replaced_by_one_of_its_own(tmp_path: Path,
 
 def test_the_documents_of_a_set_are_relative_to_its_file(read: Any, tmp_path: Path) -> None:
     rows = [{"question": "Why?", "docs": ["a.md", "../b"]}, {"question": "Who?"}, {"question": "When?", "docs": []}]
-    dataset = read("\n".join(map(json.dumps, rows)))
-    assert dataset.documents == (tmp_path / "a.md", tmp_path / ".." / "b")
+    assert read("\n".join(map(json.dumps, rows))).documents == (tmp_path / "a.md", tmp_path / ".." / "b")
     assert read("question,docs\nWhy?,/a.md\n").documents == (Path("/a.md"),)
 
 

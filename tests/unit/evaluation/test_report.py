@@ -1,7 +1,5 @@
 """The report stands alone, shows documents as text, and names every failure."""
 
-from __future__ import annotations
-
 import json
 import re
 import unicodedata
@@ -195,10 +193,8 @@ def test_a_report_hides_nothing_whatever_it_is_of(tmp_path: Path) -> None:
 @pytest.mark.parametrize("examples", [[], [Example(id="1", question="?")]])
 def test_a_report_of_next_to_nothing_is_written(tmp_path: Path, examples: list[Example]) -> None:
     everything = [record("1")]
-    summary = summarise(examples, everything)
-    assert write_report(tmp_path, Dataset("none", ()), examples, everything, summary)
-    empty = summarise(examples, [])
-    assert write_report(tmp_path, Dataset("none", ()), examples, [], empty)
+    assert write_report(tmp_path, Dataset("none", ()), examples, everything, summarise(examples, everything))
+    assert write_report(tmp_path, Dataset("none", ()), examples, [], summarise(examples, []))
 
 
 @pytest.mark.usefixtures("_undrawn")
@@ -218,8 +214,7 @@ def test_the_page_has_the_rag_metrics_the_costs_and_what_the_judge_left_open() -
     made = [record("a", "self-rag", read=read[:1]), record("a", "plain", read=read[::-1])]
     pair = Pair("a", "self-rag", "plain", None, None, None, failed=True)
     judged = Judgements(pairs=[pair], asked=11, unanswered=2, reason=EVIL)
-    shown = page("rivers", examples, made, summarise(examples, made, judged), judged)
-    text = re.sub(r"<[^>]+>", " ", shown)
+    text = re.sub(r"<[^>]+>", " ", page("rivers", examples, made, summarise(examples, made, judged), judged))
     for expected in (
         r"RAG metrics\s+As RAGAS defines them",
         r"Context precision, as read\s+1.00 \S+ \S+ n 1\s+0.50 \S+ \S+ n 1\s+\+0.50 \[\+0.50, \+0.50\]\s+1 ",

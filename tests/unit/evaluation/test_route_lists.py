@@ -1,7 +1,5 @@
 """The questions of a set with routes: whether the expected one was taken, and each run's path in a line."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """A reply is on the disk before the next question, and a file that cannot be written is named."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -28,14 +26,10 @@ async def test_a_reply_is_on_the_disk_at_once(tmp_path: Path) -> None:
 
 async def test_a_damaged_line_in_the_middle_is_passed_over(tmp_path: Path) -> None:
     path = tmp_path / "replies.jsonl"
-    damage(path)
+    path.write_text('{"key": "a", "reply": "no"}\n{"key": "b"\n[]\n{"key": "b", "reply": null}\n', encoding="utf-8")
     with Replies(path) as replies:
         assert await replies.get_or_ask("a", {}, yes) == "no"
         assert await replies.get_or_ask("b", {}, yes) == "yes"
-
-
-def damage(path: Path) -> None:
-    path.write_text('{"key": "a", "reply": "no"}\n{"key": "b"\n[]\n{"key": "b", "reply": null}\n', encoding="utf-8")
 
 
 def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:

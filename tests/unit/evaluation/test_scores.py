@@ -1,7 +1,5 @@
 """What single records are worth, calculated by hand."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -220,8 +218,7 @@ def test_a_system_whose_only_step_is_a_draft_read_all_that_it_found() -> None:
     ids=["nothing read", "unanswerable", "needs no documents", "no label", "a long reference alone"],
 )
 def test_without_reading_or_a_label_there_is_no_precision_and_no_recall(changes: dict[str, Any], read: Any) -> None:
-    one = example(**changes)
-    made = score(one, record(read=read))
+    made = score(example(**changes), record(read=read))
     assert (made.read_precision, made.read_gold, made.read_recall) == (None, None, None)
 
 

@@ -172,14 +172,10 @@ def test_confidence_is_that_of_the_answer_where_there_is_one() -> None:
 
 async def test_a_record_has_the_answers_that_differ_with_their_sources() -> None:
     other = "Dust scatters red light."
-    found = [document(AIR, source="a.txt"), document(other, source="b.txt")]
     record = await ask(
         ScriptedGenerator(drafts=[GOOD], brief={other: "Dust"}),
         critic(relevance=RELEVANT, support="fully supported", agreement="differ"),
-        ScriptedRetriever(always=found),
+        ScriptedRetriever(always=[document(AIR, source="a.txt"), document(other, source="b.txt")]),
         question="What scatters blue light?",
     )
-    assert record["conflicts"] == [
-        {"answer": GOOD, "sources": ["a.txt"]},
-        {"answer": "Dust", "sources": ["b.txt"]},
-    ]
+    assert record["conflicts"] == [{"answer": GOOD, "sources": ["a.txt"]}, {"answer": "Dust", "sources": ["b.txt"]}]

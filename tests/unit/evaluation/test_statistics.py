@@ -1,7 +1,5 @@
 """Estimates against hand-calculated values and the properties that they must have."""
 
-from __future__ import annotations
-
 import random
 from itertools import product
 from statistics import fmean
@@ -123,9 +121,7 @@ def test_the_permutation_of_ratios_exchanges_whole_examples() -> None:
 
 
 def test_calibration_by_hand() -> None:
-    scores = [0.1] * 5 + [0.9] * 5
-    labels = [False] * 4 + [True] + [True] * 5
-    found = calibration(labels, scores)
+    found = calibration([False] * 4 + [True] + [True] * 5, [0.1] * 5 + [0.9] * 5)
     assert [(one.score, one.share, one.n) for one in found.bins] == [
         (pytest.approx(0.1), pytest.approx(0.2), 5),
         (pytest.approx(0.9), 1.0, 5),

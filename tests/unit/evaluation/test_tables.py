@@ -1,7 +1,5 @@
 """Figures as text: digits, signs, CSV that no spreadsheet runs."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """A comparison as Markdown, HTML, CSV and JSON: complete, and harmless whatever documents and answers hold."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json
@@ -56,8 +54,7 @@ def test_markdown_has_no_heading_image_or_cell_of_an_answer() -> None:
     lines = text.splitlines()
     assert not any(line.startswith(("# Head", "- item")) for line in lines)
     assert "![x]" not in text
-    row = next(line for line in lines if line.startswith("| Answer"))
-    assert row.replace("\\|", "").count("|") == 4
+    assert next(line for line in lines if line.startswith("| Answer")).replace("\\|", "").count("|") == 4
 
 
 def test_csv_has_a_row_for_each_question_and_no_formula() -> None:
@@ -88,7 +85,6 @@ def test_json_holds_every_part() -> None:
 
 
 def test_an_abstention_where_nothing_answers_is_right() -> None:
-    example = Example(id="u", question="Who is Harry?", answerable=False)
-    one = comparison("", "A wizard.", example=example)
+    one = comparison("", "A wizard.", example=Example(id="u", question="Who is Harry?", answerable=False))
     assert [side["right"] for side in one.as_json()["systems"]] == [True, False]
     assert "abstained · right" in as_markdown(compared(one))

@@ -33,22 +33,14 @@ def test_before_decide(changes: dict[str, Any], leads_to: str) -> None:
     assert before_decide({"question": "And at night?", **changes}) == leads_to  # type: ignore[typeddict-item]
 
 
-@pytest.mark.parametrize(
-    ("changes", "leads_to"),
-    [
+EDGES: dict[Any, list[tuple[dict[str, Any], Any]]] = {
+    after_decide: [
         ({"route": "retrieve"}, "retrieve"),
         ({"route": "direct"}, "direct_generate"),
         ({"route": "retrieve", "stops": STOPPED}, "finish"),
         ({"route": "direct", "stops": STOPPED}, "finish"),
     ],
-)
-def test_after_decide(changes: dict[str, Any], leads_to: str) -> None:
-    assert after_decide(state(**changes)) == leads_to
-
-
-@pytest.mark.parametrize(
-    ("changes", "leads_to"),
-    [
+    after_grade_documents: [
         ({"relevant": ["a"]}, "generate"),
         ({"relevant": ["a"], "rewrites_left": 0}, "generate"),
         ({"relevant": ["a"], "stops": STOPPED}, "generate"),
@@ -68,14 +60,7 @@ def test_after_decide(changes: dict[str, Any], leads_to: str) -> None:
         ({"relevant": [], "rewrites_left": 0, "fallback": True}, "direct_generate"),
         ({"relevant": [], "rewrites_left": 0, "fallback": False}, "finish"),
     ],
-)
-def test_after_grade_documents(changes: dict[str, Any], leads_to: str) -> None:
-    assert after_grade_documents(state(**changes)) == leads_to
-
-
-@pytest.mark.parametrize(
-    ("changes", "leads_to"),
-    [
+    after_rewrite_query: [
         ({"queries": ["a", "b"], "searched": 1}, "retrieve"),
         ({"queries": ["a", "b"], "searched": 1, "rewrites_left": 0}, "retrieve"),
         ({"queries": ["a", "b"], "searched": 1, "stops": STOPPED}, "finish"),
@@ -84,14 +69,7 @@ def test_after_grade_documents(changes: dict[str, Any], leads_to: str) -> None:
         ({"queries": ["a"], "searched": 1, "fallback": "direct", "best": BEST}, "finish"),
         ({"queries": ["a"], "searched": 1, "fallback": "passages", "passages": FOUND}, "generate"),
     ],
-)
-def test_after_rewrite_query(changes: dict[str, Any], leads_to: str) -> None:
-    assert after_rewrite_query(state(**changes)) == leads_to
-
-
-@pytest.mark.parametrize(
-    ("changes", "leads_to"),
-    [
+    after_generate: [
         ({"drafts": [draft("It scatters.")]}, ["hallucination_check", "answer_check"]),
         ({"drafts": [draft("I don't know.", declined=True)]}, ["select"]),
         (
@@ -105,14 +83,7 @@ def test_after_rewrite_query(changes: dict[str, Any], leads_to: str) -> None:
         ({"drafts": [draft("It scatters.")], "claims": [], "uses": [], "rates": False}, ["hallucination_check"]),
         ({"drafts": [draft("No.", declined=True)], "claims": [], "uses": [], "rates": False}, ["select"]),
     ],
-)
-def test_after_generate(changes: dict[str, Any], leads_to: list[str]) -> None:
-    assert after_generate(state(**changes)) == leads_to
-
-
-@pytest.mark.parametrize(
-    ("changes", "leads_to"),
-    [
+    after_select: [
         ({"accepted": True, "drafts_left": 1, "rewrites_left": 1}, "finish"),
         ({"accepted": False, "drafts_left": 1, "rewrites_left": 1, "searched": 1}, "generate"),
         ({"accepted": False, "drafts_left": 1, "rewrites_left": 0, "searched": 1}, "generate"),
@@ -123,9 +94,14 @@ def test_after_generate(changes: dict[str, Any], leads_to: list[str]) -> None:
         ({"accepted": False, "drafts_left": 1, "rewrites_left": 1, "route": "direct"}, "finish"),
         ({"accepted": False, "drafts_left": 1, "rewrites_left": 1, "route": "fallback"}, "finish"),
     ],
+}
+
+
+@pytest.mark.parametrize(
+    ("edge", "changes", "leads_to"), [(edge, *row) for edge, rows in EDGES.items() for row in rows]
 )
-def test_after_select(changes: dict[str, Any], leads_to: str) -> None:
-    assert after_select(state(**changes)) == leads_to
+def test_each_branch_of_an_edge(edge: Any, changes: dict[str, Any], leads_to: Any) -> None:
+    assert edge(state(**changes)) == leads_to
 
 
 TWO = [passage("The bridge was built in 1902.", source="a.txt"), passage("It dates from 1911.", source="b.txt")]

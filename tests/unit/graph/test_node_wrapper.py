@@ -1,7 +1,5 @@
 """What surrounds a node: its budget, its step in the path, and its failures turned into state."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -25,7 +23,7 @@ from run.initial_state import (
     require_standalone,
 )
 from run.state import SelfRAGState
-from tests.scripted import ScriptedCritic, ScriptedGenerator, services, state, turn
+from tests.scripted import ScriptedCritic, services, state, turn
 
 Node = Any
 
@@ -196,8 +194,3 @@ def test_what_is_no_conversation_is_refused_in_a_sentence(conversation: object, 
 def test_a_correction_that_says_nothing_is_refused(standalone: object) -> None:
     with pytest.raises(RequestError, match=r"^The standalone question (?:is empty|has 9,000 characters)"):
         require_standalone(standalone)
-
-
-def test_a_generator_is_metered_apart_for_each_node() -> None:
-    made = services(ScriptedGenerator())
-    assert made.generator.budget is None  # type: ignore[attr-defined]

@@ -2,15 +2,7 @@
 
 import pytest
 
-from grounding.answers import (
-    agree,
-    asks_for_one_fact,
-    comparable,
-    gives,
-    has_subjects,
-    quoted_answer,
-    repeats_question,
-)
+from grounding.answers import agree, asks_for_one_fact, comparable, gives, has_subjects, quoted_answer, repeats_question
 from tests.scripted import passage
 
 WHEN, WHO, WHAT = "When was the bridge built?", "Who built the bridge?", "What is the bridge made of?"

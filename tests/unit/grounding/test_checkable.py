@@ -1,7 +1,5 @@
 """How a text that somebody wrote is split, and which of its sentences state nothing."""
 
-from __future__ import annotations
-
 import pytest
 
 from grounding.checkable import checkable, why_no_claim

@@ -1,7 +1,5 @@
 """Which sentences contradict a claim, and which only speak of something near."""
 
-from __future__ import annotations
-
 import pytest
 
 from grounding.contradictions import find_contradiction

@@ -3,8 +3,6 @@
 What costs the square of such a text takes many seconds of the processor's time, and what is linear less than one.
 """
 
-from __future__ import annotations
-
 import signal
 from collections.abc import Callable, Iterator
 from itertools import count

@@ -2,7 +2,7 @@
 
 import pytest
 
-from grounding.names import Lexicon, missing_names, names
+from grounding.names import missing_names, names
 
 ADA = "In London, Ada Lovelace wrote the notes. The notes were long."
 
@@ -12,48 +12,45 @@ def missing(claim: str, text: str, question: str = "", *, elsewhere: str = "") -
 
 
 @pytest.mark.parametrize(
-    ("claim", "text"),
-    [
-        ("The notes are Lovelace's.", ADA),
-        ("They are by ADA LOVELACE.", ADA),
-        ("It is in the Notes.", ADA),
-        ("It is Müller who wrote.", "Muller wrote."),
-        ("It was Quirrel.", "Professor Quirrell did it."),
-        ("It was O’Brien.", "O'Brien did it."),
-        ("It is like McDonalds.", "McDonald's sells it."),
-        ("The Brazilian rate fell.", "In Brazil it fell."),
-        ("The rate of Brazil fell.", "Brazilian rates fell."),
-        ("It fell in the Netherlands.", "The Dutch rate fell."),
-        ("It is due in American states.", "It is due in the U.S. states of America."),
-        ("It came from Mr Smith.", "Smith sent it."),
-        ("It came from President Smith.", "Smith sent it."),
-        ("It is run by the ISS.", "The International Space Station runs."),
-        ("It is run by UNESCO.", "The United Nations Educational, Scientific and Cultural Organization runs it."),
-        ("It uses Retrieval-Augmented Generation.", "It uses retrieval augmented generation."),
-        ("It began in May.", "It began on 2021-05-03."),
-        ("It began in December.", "It began on Dec. 3."),
-        ("It is open in July.", "It is open from May to September."),
-        ("It is open on Wednesday.", "It is open Monday to Friday."),
-        ("It is open on Sundays.", "It is open daily."),
-        ("It stands in Section 3, see Table 2.", "It stands there."),
-        ("The fee is due from the Tenant.", "The lessee pays."),
-        ("He said “Nobody knows”.", "It is unknown."),
-        ("Note: Payment is due.", "It is due."),
-        ("Call `Babbage.run` or see https://Babbage.org.", "Call it."),
-        ("The Lessee Pays The Deposit To Lessor.", "Tenants pay landlords."),
-        ("THE LESSEE PAYS.", "Tenants pay."),
-        ("Scientists wrote it.", ADA),
-        ("It was written by Gausz.", "Gauss wrote it."),
-        ("World War II ended in VE day.", "World war ended in a day."),
-    ],
-)
-def test_a_name_may_stand_there_in_another_form_or_be_none(claim: str, text: str) -> None:
-    assert missing(claim, text) == []
-
-
-@pytest.mark.parametrize(
     ("claim", "text", "gone"),
     [
+        # it may stand there in another form, or be no name
+        ("The notes are Lovelace's.", ADA, []),
+        ("They are by ADA LOVELACE.", ADA, []),
+        ("It is in the Notes.", ADA, []),
+        ("It is Müller who wrote.", "Muller wrote.", []),
+        ("It was Quirrel.", "Professor Quirrell did it.", []),
+        ("It was O’Brien.", "O'Brien did it.", []),
+        ("It is like McDonalds.", "McDonald's sells it.", []),
+        ("The Brazilian rate fell.", "In Brazil it fell.", []),
+        ("The rate of Brazil fell.", "Brazilian rates fell.", []),
+        ("It fell in the Netherlands.", "The Dutch rate fell.", []),
+        ("It is due in American states.", "It is due in the U.S. states of America.", []),
+        ("It came from Mr Smith.", "Smith sent it.", []),
+        ("It came from President Smith.", "Smith sent it.", []),
+        ("It is run by the ISS.", "The International Space Station runs.", []),
+        ("It is run by UNESCO.", "The United Nations Educational, Scientific and Cultural Organization runs it.", []),
+        ("It uses Retrieval-Augmented Generation.", "It uses retrieval augmented generation.", []),
+        ("It began in May.", "It began on 2021-05-03.", []),
+        ("It began in December.", "It began on Dec. 3.", []),
+        ("It is open in July.", "It is open from May to September.", []),
+        ("It is open on Wednesday.", "It is open Monday to Friday.", []),
+        ("It is open on Sundays.", "It is open daily.", []),
+        ("It stands in Section 3, see Table 2.", "It stands there.", []),
+        ("The fee is due from the Tenant.", "The lessee pays.", []),
+        ("He said “Nobody knows”.", "It is unknown.", []),
+        ("Note: Payment is due.", "It is due.", []),
+        ("Call `Babbage.run` or see https://Babbage.org.", "Call it.", []),
+        ("The Lessee Pays The Deposit To Lessor.", "Tenants pay landlords.", []),
+        ("THE LESSEE PAYS.", "Tenants pay.", []),
+        ("Scientists wrote it.", ADA, []),
+        ("It was written by Gausz.", "Gauss wrote it.", []),
+        ("World War II ended in VE day.", "World war ended in a day.", []),
+        # capitals or languages do not tell
+        ("Die Wohnung ist schön und nicht teuer.", "Der Mieter zahlt 500 Euro und ist zufrieden.", []),
+        ("Die Miete ist am Ersten fällig und wird gezahlt.", "The rent is due on the first of the month.", []),
+        ("Le loyer est dû par Londres et les autres.", "The rent is due from the people of London.", []),
+        # it stands nowhere
         ("The notes are by Babbage.", ADA, ["Babbage"]),
         ("It was written by Bech.", "Bach wrote it.", ["Bech"]),
         ("It was written by Dr. Babbage.", ADA, ["Babbage"]),
@@ -68,7 +65,7 @@ def test_a_name_may_stand_there_in_another_form_or_be_none(claim: str, text: str
         ("The rate fell in Łódź.", "In Kraków it fell.", ["Łódź"]),
     ],
 )
-def test_a_name_that_stands_nowhere_is_missing(claim: str, text: str, gone: list[str]) -> None:
+def test_a_name_is_missing_that_stands_in_no_form_in_the_text(claim: str, text: str, gone: list[str]) -> None:
     assert missing(claim, text) == gone
 
 
@@ -117,31 +114,8 @@ def test_what_is_known_elsewhere_counts_for_names_that_were_asked_for_alone() ->
     assert missing("It was Peru that emitted it.", text, question, elsewhere="peru report") == ["Peru"]
 
 
-@pytest.mark.parametrize(
-    ("claim", "text"),
-    [
-        ("Die Wohnung ist schön und nicht teuer.", "Der Mieter zahlt 500 Euro und ist zufrieden."),
-        ("Die Miete ist am Ersten fällig und wird gezahlt.", "The rent is due on the first of the month."),
-        ("Le loyer est dû par Londres et les autres.", "The rent is due from the people of London."),
-    ],
-)
-def test_no_name_is_missed_where_capitals_or_languages_do_not_tell(claim: str, text: str) -> None:
-    assert missing(claim, text) == []
-
-
 def test_names_stand_in_runs() -> None:
     found = list(names("Charles Babbage met Ada Lovelace's Mother in Paris. They spoke. “Peter” too."))
     assert [one.text for one in found] == ["Charles", "Babbage", "Ada", "Lovelace", "Mother", "Paris", "Peter"]
     assert [one.text for one in found if one.opens] == ["Charles", "Peter"]
     assert found[2].run == ("Ada", "Lovelace")
-
-
-def test_a_long_text_is_searched_in_time() -> None:
-    import time
-
-    began = time.process_time()
-    text = "aaaa bbbb cccc " * 2000
-    for name in ("ABCABC", "Quirrell", "ABCDEFGHIJKL"):
-        Lexicon(text).has(name)
-    missing("Abc Def " * 300, text)
-    assert time.process_time() - began < 5

@@ -20,8 +20,7 @@ def quoted(claim: str, passages: list[Passage], question: str = "") -> str | Non
     quote = find_quote(claim, passages, question)
     if quote is None:
         return None
-    text = next(one["text"] for one in passages if one["id"] == quote["passage"])
-    return text[quote["start"] : quote["end"]]
+    return next(one["text"] for one in passages if one["id"] == quote["passage"])[quote["start"] : quote["end"]]
 
 
 @pytest.mark.parametrize(
@@ -60,8 +59,7 @@ def test_a_longer_quote_must_carry_clearly_more() -> None:
 
 def test_words_of_the_question_carry_less() -> None:
     passages = [passage("Aspirin is a common medicine weight."), passage("Its mass is 180 g.")]
-    claim = "Aspirin weight is 180 g."
-    assert quoted(claim, passages, "What is the weight of aspirin?") == "Its mass is 180 g."
+    assert quoted("Aspirin weight is 180 g.", passages, "What is the weight of aspirin?") == "Its mass is 180 g."
 
 
 def test_of_equal_spans_the_earlier_passage_is_quoted() -> None:
@@ -239,8 +237,7 @@ def test_claims_in_other_languages_are_compared_by_their_stems(claim: str, text:
 
 
 @pytest.mark.parametrize(
-    "claim",
-    ["The bridge over the river was opened to the public in 1921.", "这座桥于1921年开放给市民使用。"],
+    "claim", ["The bridge over the river was opened to the public in 1921.", "这座桥于1921年开放给市民使用。"]
 )
 def test_a_claim_in_another_language_than_its_passage_is_quoted_all_the_same(claim: str) -> None:
     assert quoted(claim, [passage(BRIDGE)]) is not None

@@ -102,11 +102,7 @@ def test_a_quote_is_on_one_line_and_of_bounded_length() -> None:
 
 
 def test_at_most_three_words_are_named() -> None:
-    assert [either(["a"]), either(["a", "b"]), either(["a", "b", "c", "d"])] == [
-        "“a”",
-        "“a” or “b”",
-        "“a”, “b” or “c”",
-    ]
+    assert [either(["a"]), either(["a", "b"]), either(["a", "b", "c", "d"])] == ["“a”", "“a” or “b”", "“a”, “b” or “c”"]
 
 
 @pytest.mark.parametrize("sign", ["positive", "partial", "negative"])

@@ -58,6 +58,5 @@ def test_words_without_meaning_are_left_out() -> None:
 
 
 def test_what_a_caller_does_to_the_stems_changes_no_later_ones() -> None:
-    first = stems("The blue sky.")
-    first.clear()
+    stems("The blue sky.").clear()
     assert stems("The blue sky.") == stems("a sky so blue")

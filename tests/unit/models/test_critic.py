@@ -11,11 +11,11 @@ from langchain_core.prompts import ChatPromptTemplate
 
 from core.errors import ModelError
 from core.types import UNKNOWN
-from models import failures
 from models.chat import Chat
 from models.critic import Critic, by_probability, by_reply, first_token, schema_of
 from models.usage import NodeBudget
 from prompts.choice import Choice
+from tests.integration.hasty import hasty  # noqa: F401
 from tests.scripted import ScriptedChat, StatusError, reply, roomy_budget, verdict
 
 BLUE = Choice(
@@ -35,14 +35,25 @@ SORT = Choice(
 )
 
 
-@pytest.fixture(autouse=True)
-def _hasty(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(failures, "BACKOFF_SECONDS", 0.001)
-
-
 def critic(*script: Any, budget: NodeBudget | None = None) -> tuple[Critic, ScriptedChat]:
     model = ScriptedChat(script=list(script))
     return Critic(Chat(lambda: model, "the judge")).with_budget(budget or roomy_budget()), model
+
+
+SURE = reply("yes", top=[("yes", -0.01)])
+LABEL = reply('{"label": "yes"}')
+
+
+async def asked(script: list[Any], times: int) -> tuple[list[str], ScriptedChat]:
+    """The labels of so many questions that use up a script."""
+    judge, model = critic(*script)
+    labels = [(await judge.choose(BLUE, thing="the sky"))["label"] for _ in range(times)]
+    model.done()
+    return labels, model
+
+
+def by_logprobs(model: ScriptedChat) -> list[bool]:
+    return ["logprobs" in bound for _, bound in model.calls]
 
 
 def ln(p: float) -> float:
@@ -119,74 +130,62 @@ def test_a_reply_may_have_no_log_probabilities(metadata: dict[str, Any]) -> None
     assert first_token(AIMessage("yes", response_metadata=metadata)) is None
 
 
-async def test_a_model_without_log_probabilities_is_asked_by_schema_from_then_on() -> None:
-    judge, model = critic(reply("yes"), reply('{"label": "yes"}'), reply('{"label": "no"}'))
+BARE, EMPTY = reply("yes"), reply("")
+ODD, THOUGHT = (reply(said, top=[(said, -0.01)]) for said in ("Paris", "Okay"))
+THINKS = reply("<think>", top=[("<think>", -0.01), ("yes", -5.0)])
+
+
+@pytest.mark.parametrize(
+    ("script", "labels", "manners"),
+    [
+        # no log-probabilities: by schema from then on
+        ([BARE, LABEL, LABEL], ["blue"] * 2, [True, False, False]),
+        ([StatusError(400), LABEL, LABEL], ["blue"] * 2, [True, False, False]),
+        ([StatusError(422), LABEL, LABEL], ["blue"] * 2, [True, False, False]),
+        # a model that thinks first
+        ([THINKS, reply('<think>Hm. {"label": "no"}</think>{"label": "yes"}')], ["blue"], [True, False]),
+        # thoughts without a mark: by schema from the second on
+        ([THOUGHT, LABEL, THOUGHT, LABEL, LABEL], ["blue"] * 3, [True, False, True, False, False]),
+        # a means that gives no label is not kept to
+        ([EMPTY, EMPTY, SURE], [UNKNOWN, "blue"], [True, False, True]),
+        # a model that gave probabilities is asked for them again after an odd reply
+        ([SURE, ODD, ODD, SURE], ["blue", UNKNOWN, UNKNOWN, "blue"], [True, True, True, True]),
+        # and may miss some; the fourth miss in a row is no accident any more
+        (
+            [SURE, *[BARE, LABEL] * 3, SURE, *[BARE, LABEL] * 4, LABEL],
+            ["blue"] * 10,
+            [True, *[True, False] * 3, True, *[True, False] * 4, False],
+        ),
+    ],
+)
+async def test_the_means_of_a_server_is_found_out_and_kept_to(
+    script: list[Any], labels: list[str], manners: list[bool]
+) -> None:
+    found, model = await asked(script, len(labels))
+    assert (found, by_logprobs(model)) == (labels, manners)
+
+
+async def test_a_critic_of_another_node_knows_the_means_of_the_server() -> None:
+    judge, model = critic(BARE, LABEL, reply('{"label": "no"}'))
     assert await judge.choose(BLUE, thing="the sky") == verdict("blue")
     assert await judge.with_budget(roomy_budget()).choose(BLUE, thing="grass") == verdict("other")
-    assert ["logprobs" in bound for _, bound in model.calls] == [True, False, False]
     assert model.calls[1][1]["response_format"] == schema_of(BLUE)
-    model.done()
-
-
-@pytest.mark.parametrize("status", [400, 422])
-async def test_a_server_that_refuses_log_probabilities_is_asked_by_schema_from_then_on(status: int) -> None:
-    judge, model = critic(StatusError(status), reply('{"label": "yes"}'), reply('{"label": "no"}'))
-    assert (await judge.choose(BLUE, thing="the sky"))["label"] == "blue"
-    assert (await judge.choose(BLUE, thing="grass"))["label"] == "other"
-    model.done()
+    assert by_logprobs(model) == [True, False, False]
 
 
 async def test_a_server_that_refuses_schemas_too_is_asked_in_words() -> None:
-    judge, model = critic(StatusError(400), StatusError(400), reply("Yes."), reply("no"))
-    assert (await judge.choose(BLUE, thing="the sky"))["label"] == "blue"
-    assert (await judge.choose(BLUE, thing="grass"))["label"] == "other"
+    labels, model = await asked([StatusError(400), StatusError(400), reply("Yes."), reply("no")], 2)
+    assert labels == ["blue", "other"]
     messages, bound = model.calls[2]
-    assert messages[-1].text == "Is the sky blue?\nReply with one word of: yes, no."
-    assert messages[0].text == "Judge."
+    assert [message.text for message in messages] == ["Judge.", "Is the sky blue?\nReply with one word of: yes, no."]
     assert set(bound) == {"max_tokens"}
-    model.done()
 
 
 async def test_one_request_refused_in_every_form_is_unknown_and_the_next_is_asked_as_before() -> None:
-    certain = reply("yes", top=[("yes", -0.01)])
-    judge, model = critic(*[StatusError(400, "context too long")] * 3, certain)
+    judge, model = critic(*[StatusError(400, "context too long")] * 3, SURE)
     refused = await judge.choose(BLUE, thing="the sky")
     assert refused["label"] == "unknown"
     assert "context too long" in (refused["reason"] or "")
-    assert (await judge.choose(BLUE, thing="the sky"))["probabilities"]
-    model.done()
-
-
-async def test_a_model_that_thinks_first_is_asked_by_schema() -> None:
-    judge, model = critic(
-        reply("<think>", top=[("<think>", -0.01), ("yes", -5.0)]),
-        reply('<think>Hm. {"label": "no"}</think>{"label": "yes"}'),
-    )
-    assert await judge.choose(BLUE, thing="the sky") == verdict("blue")
-    model.done()
-
-
-async def test_a_model_whose_thoughts_have_no_mark_is_asked_by_schema_from_the_second_on() -> None:
-    thought, label = reply("Okay", top=[("Okay", -0.01)]), reply('{"label": "yes"}')
-    judge, model = critic(thought, label, thought, label, label)
-    for _ in range(3):
-        assert await judge.choose(BLUE, thing="the sky") == verdict("blue")
-    assert ["logprobs" in bound for _, bound in model.calls] == [True, False, True, False, False]
-    model.done()
-
-
-async def test_a_model_that_gave_probabilities_may_miss_some() -> None:
-    sure, bare, label = reply("yes", top=[("yes", -0.01)]), reply("yes"), reply('{"label": "yes"}')
-    judge, model = critic(sure, *[bare, label] * 3, sure, *[bare, label] * 4, label)
-    labels = [(await judge.choose(BLUE, thing="the sky"))["label"] for _ in range(10)]
-    assert labels == ["blue"] * 10
-    assert "logprobs" not in model.calls[-1][1]  # the fourth miss in a row is no accident any more
-    model.done()
-
-
-async def test_a_means_that_gives_no_label_is_not_kept_to() -> None:
-    judge, model = critic(reply(""), reply(""), reply("yes", top=[("yes", -0.01)]))
-    assert (await judge.choose(BLUE, thing="the sky"))["label"] == UNKNOWN
     assert (await judge.choose(BLUE, thing="the sky"))["probabilities"]
     model.done()
 
@@ -197,21 +196,6 @@ async def test_a_verdict_far_longer_than_was_asked_for_is_none(said: str) -> Non
     found = await judge.choose(BLUE, thing="the sky")
     assert found["label"] == UNKNOWN
     assert "400 tokens were asked for" in str(found["reason"])
-    model.done()
-
-
-async def test_a_reason_far_longer_than_was_asked_for_is_left_out() -> None:
-    judge, model = critic(reply("no", top=[("no", -0.1)]), reply("because " * 1000))
-    found = await judge.choose(BLUE, explain=True, thing="grass")
-    assert (found["label"], found["reason"]) == ("other", None)
-    model.done()
-
-
-async def test_a_model_that_gave_probabilities_is_asked_for_them_again_after_an_odd_reply() -> None:
-    sure, odd = reply("yes", top=[("yes", -0.01)]), reply("Paris", top=[("Paris", -0.01)])
-    judge, model = critic(sure, odd, odd, sure)
-    labels = [(await judge.choose(BLUE, thing="the sky"))["label"] for _ in range(4)]
-    assert labels == ["blue", UNKNOWN, UNKNOWN, "blue"]
     model.done()
 
 
@@ -279,8 +263,7 @@ async def test_the_end_of_the_budget_is_unknown_and_recorded() -> None:
     budget = roomy_budget(calls=1)
     judge, model = critic(reply("yes", top=[("yes", -0.1)]), budget=budget)
     assert (await judge.choose(BLUE, thing="the sky"))["label"] == "blue"
-    found = await judge.choose(BLUE, thing="grass")
-    assert found == BLUE.unknown("Not asked: limit_calls.")
+    assert (await judge.choose(BLUE, thing="grass")) == BLUE.unknown("Not asked: limit_calls.")
     assert budget.limit == "limit_calls"
     model.done()
 
@@ -295,10 +278,12 @@ async def test_a_reason_is_asked_for_in_a_second_short_call() -> None:
     assert bound["max_tokens"] < 100
 
 
-async def test_a_reason_that_cannot_be_had_leaves_the_verdict() -> None:
-    judge, _ = critic(reply("no", top=[("no", -0.1)]), *[StatusError(500)] * 3)
+@pytest.mark.parametrize("said", [["because " * 1000], [StatusError(500)] * 3])
+async def test_a_reason_that_cannot_be_had_or_is_far_too_long_leaves_the_verdict(said: list[Any]) -> None:
+    judge, model = critic(reply("no", top=[("no", -0.1)]), *said)
     found = await judge.choose(BLUE, explain=True, thing="grass")
     assert (found["label"], found["reason"]) == ("other", None)
+    model.done()
 
 
 async def test_the_critic_is_told_the_final_label_and_what_it_means() -> None:
@@ -349,8 +334,7 @@ async def test_a_choice_that_has_an_adapter_names_it_and_no_other_call_does() ->
     top = [("yes", ln(0.9)), ("no", ln(0.1))]
     judge, model = critic(reply("yes", top=top), reply("Because."), reply("fact", top=[("fact", ln(0.9))]))
     judge.chat.adapters = {"support": 0, "colour": 1}
-    found = await judge.choose(BLUE, thing="the sky")
-    await judge.explain(BLUE, found, thing="the sky")
+    await judge.explain(BLUE, await judge.choose(BLUE, thing="the sky"), thing="the sky")
     await judge.choose(SORT, thing="the sky")
     bodies = [asked.get("extra_body") for _, asked in model.calls]
     assert bodies == [{"lora": [{"id": 1, "scale": 1.0}]}, None, None]

@@ -2,7 +2,7 @@ import hashlib
 import os
 import threading
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -268,13 +268,6 @@ def test_a_users_own_model_must_be_a_gguf_file(tmp_path: Path) -> None:
             verify_external(path)
 
 
-@pytest.fixture
-def _readable_by_all() -> Iterator[None]:
-    before = os.umask(0)
-    yield
-    os.umask(before)
-
-
 def open_to_others(folder: Path) -> list[str]:
     """Return the names of the files and folders that others may read, while a download adds and removes some."""
     found = []
@@ -285,7 +278,7 @@ def open_to_others(folder: Path) -> list[str]:
     return sorted(found)
 
 
-@pytest.mark.usefixtures("_readable_by_all")
+@pytest.mark.usefixtures("readable_by_all")
 def test_what_is_fetched_is_for_the_user_alone_at_every_moment(tmp_path: Path) -> None:
     folder = tmp_path / "home" / "models"
     seen: list[str] = []

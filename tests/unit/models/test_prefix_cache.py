@@ -90,8 +90,7 @@ def test_what_one_server_read_the_next_one_knows(folder: Path) -> None:
 
 
 def test_the_fixed_part_ends_where_the_first_use_may_differ(folder: Path) -> None:
-    text = "".join(map(chr, fixed_tokens(PROMPTS[1], Server(folder))))
-    assert text == "<system>Rule 1.<user>About "
+    assert "".join(map(chr, fixed_tokens(PROMPTS[1], Server(folder)))) == "<system>Rule 1.<user>About "
 
 
 def test_what_is_kept_already_is_not_written_again(folder: Path) -> None:
@@ -157,8 +156,7 @@ def test_those_used_longest_ago_go_first(folder: Path) -> None:
     kept(folder, Server(folder), identity="old")
     for path in folder.iterdir():
         os.utime(path, (1, 1))
-    size = sum(path.stat().st_size for path in folder.iterdir())
-    kept(folder, Server(folder), most_bytes=size)
+    kept(folder, Server(folder), most_bytes=sum(path.stat().st_size for path in folder.iterdir()))
     assert (len(restored(folder)), len(restored(folder, "old"))) == (3, 0)
 
 

@@ -32,8 +32,7 @@ def test_an_address_is_shown_without_its_password(url: str, shown: str) -> None:
     ],
 )
 def test_every_part_of_what_was_sent_is_hidden(said: str) -> None:
-    secrets = Secrets("swordfish-1234", "http://us@er:sec%20ret@host/v1")
-    shown = secrets.redacted(said)
+    shown = Secrets("swordfish-1234", "http://us@er:sec%20ret@host/v1").redacted(said)
     assert "[key]" in shown
     assert not any(part in shown for part in ("swordfish", "dXNA", "us@er", "sec%20ret", "sec ret"))
 

@@ -103,8 +103,7 @@ async def test_a_call_that_was_never_made_leaves_the_reserve_as_it_was() -> None
 
 
 def test_usage_adds_up_and_stays_estimated() -> None:
-    sum_ = add_usage(call_cost(10), {**call_cost(20), "estimated": True, "cached_input_tokens": 3})
-    assert sum_ == {
+    assert add_usage(call_cost(10), {**call_cost(20), "estimated": True, "cached_input_tokens": 3}) == {
         "model_calls": 2,
         "input_tokens": 28,
         "cached_input_tokens": 3,

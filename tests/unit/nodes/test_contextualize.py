@@ -16,9 +16,11 @@ async def taken(
     question: str, conversation: list[Turn] = BEFORE, generator: ScriptedGenerator | None = None, **more: Any
 ) -> dict[str, Any]:
     """The node's update; ``generator`` may write, and fails on a call that it has no script for."""
-    begun = state(question, conversation=conversation, given_standalone=more.get("given"))
-    made = services(generator or ScriptedGenerator(), budget=roomy_budget(calls=more.get("calls", 9)))
-    return await contextualize(begun, made, runtime(follow_ups="rewrite" if generator else "search"))
+    return await contextualize(
+        state(question, conversation=conversation, given_standalone=more.get("given")),
+        services(generator or ScriptedGenerator(), budget=roomy_budget(calls=more.get("calls", 9))),
+        runtime(follow_ups="rewrite" if generator else "search"),
+    )
 
 
 async def test_a_follow_up_is_joined_with_what_it_leans_on_without_a_call() -> None:
@@ -30,8 +32,7 @@ async def test_a_follow_up_is_joined_with_what_it_leans_on_without_a_call() -> N
 
 async def test_a_question_on_another_subject_is_left_alone() -> None:
     for generator in (None, ScriptedGenerator()):
-        update = await taken("Who wrote Hamlet?", generator=generator)
-        assert update == {
+        assert (await taken("Who wrote Hamlet?", generator=generator)) == {
             "standalone": "Who wrote Hamlet?",
             "decided": {"standalone": "Who wrote Hamlet?", "leans": False, "rewritten": False},
         }
@@ -51,8 +52,7 @@ async def test_a_correction_needs_no_conversation() -> None:
 
 async def test_the_model_writes_a_follow_up_where_it_may() -> None:
     generator = ScriptedGenerator(standalone=["“Why is the sky blue at night?”\n"])
-    update = await taken(NIGHT, generator=generator)
-    assert update == {
+    assert (await taken(NIGHT, generator=generator)) == {
         "standalone": "Why is the sky blue at night?",
         "rewritten": True,
         "queries": ["Why is the sky blue at night?"],
@@ -88,8 +88,7 @@ async def test_a_follow_up_of_nothing_stands_as_it_is() -> None:
 
 
 def test_the_last_questions_are_shown_and_the_last_two_answers_shortened() -> None:
-    turns = [turn(f"Question {number}?", f"Answer {number}. " + "x" * 1_000) for number in range(9)]
-    text = shown(turns)
+    text = shown([turn(f"Question {number}?", f"Answer {number}. " + "x" * 1_000) for number in range(9)])
     assert [f"Question {number}?" in text for number in range(9)] == [False] * 5 + [True] * 4
     assert [f"Answer {number}." in text for number in range(9)] == [False] * 7 + [True] * 2
     assert len(text) < 4 * 100 + 2 * LONGEST_SHOWN

@@ -1,6 +1,5 @@
 import asyncio
 import math
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,8 +10,9 @@ from models.critic import Critic
 from nodes.decide import decide
 from nodes.retrieve import retrieve
 from prompts.decide import RETRIEVE
-from run.context import Services, Thresholds
+from run.context import Thresholds
 from run.prefetch import PrefetchingRetriever
+from run.state import SelfRAGState
 from tests.scripted import (
     NotScriptedError,
     ScriptedChat,
@@ -20,36 +20,43 @@ from tests.scripted import (
     ScriptedRetriever,
     document,
     reply,
-    roomy_budget,
-    runtime,
-    services,
+    run_node,
     state,
     turn,
     verdict,
 )
 
+SKY, NIGHT = "Why is the sky blue?", "Does it turn black?"
+JOINED = f"{SKY} {NIGHT}"
+E42 = "What does the message E42 mean?"
+MATH = verdict("direct", {"retrieve": 0.1, "direct": 0.9})
+NEAR = Fits(route=Fit(intercept=-4.0, coefficients={"log_odds": 1.0, "similarity": 6.0, "coverage": 3.0}))
+
+
+def holding(route: Any) -> ScriptedCritic:
+    return ScriptedCritic(otherwise={"retrieve": route})
+
+
+def replying(*top: tuple[str, float]) -> tuple[Critic, ScriptedChat]:
+    """The real critic over a model with these replies, which can be asked once."""
+    model = ScriptedChat(script=[reply(top[0][0], top=[(word, math.log(p)) for word, p in top])])
+    return Critic(Chat(lambda: model, "scripted")), model
+
+
+async def near(
+    similarity: float | None, critic: Any = None, asked: str | SelfRAGState = E42, text: str = E42, **settings: Any
+) -> Any:
+    """The update where a search finds one passage that is so similar."""
+    found = PrefetchingRetriever(ScriptedRetriever(always=[document(text, similarity=similarity)]))
+    begun = state(asked) if isinstance(asked, str) else asked
+    return await run_node(decide, begun, critic=critic or holding(MATH), retriever=found, **settings)
+
 
 @pytest.mark.parametrize(("label", "route"), [("retrieve", "retrieve"), ("direct", "direct"), ("unknown", "retrieve")])
 async def test_the_critic_chooses_the_route_and_unknown_retrieves(label: str, route: str) -> None:
-    critic = ScriptedCritic({"What is 2+2?": label})
-    update = await decide(state("What is 2+2?"), services(critic=critic, budget=roomy_budget()), runtime())
-    assert (update["route"], update["decision"]["label"]) == (route, label)
+    update = await run_node(decide, state("What is 2+2?"), critic=ScriptedCritic({"What is 2+2?": label}))
+    assert (update["route"], update["decision"]) == (route, verdict(label))
     assert update["decided"] == {"route": route, "verdict": update["decision"]}
-
-
-@pytest.mark.parametrize(("threshold", "route"), [(0.3, "retrieve"), (0.31, "direct")])
-async def test_the_threshold_decides(threshold: float, route: str) -> None:
-    critic = ScriptedCritic(otherwise={"retrieve": verdict("direct", {"retrieve": 0.3, "direct": 0.7})})
-    context = runtime(thresholds=Thresholds(retrieve=threshold))
-    update = await decide(state(), services(critic=critic, budget=roomy_budget()), context)
-    assert (update["route"], update["decision"]["label"]) == (route, route)
-
-
-def asked_by(yes: float, no: float) -> Critic:
-    """The real critic over a model that gives "search" and "math" these probabilities."""
-    top = [("search", math.log(yes)), ("math", math.log(no))]
-    chat = Chat(lambda: ScriptedChat(script=[reply("search", top=top)]), "scripted")
-    return Critic(chat)
 
 
 @pytest.mark.parametrize(
@@ -57,47 +64,27 @@ def asked_by(yes: float, no: float) -> Critic:
     [
         (0.9, 0.1, 0.5, "retrieve"),
         (0.1, 0.9, 0.5, "direct"),
+        (0.9, 0.1, 0.9, "retrieve"),
         (0.9, 0.1, 0.91, "direct"),
-        (0.3, 0.1, 0.7, "retrieve"),  # 0.75 of both: the rest of the mass is on no label
-        (0.3, 0.1, 0.8, "direct"),
+        (0.3, 0.1, 0.75, "retrieve"),  # 0.75 of both: the rest of the mass is on no label
+        (0.3, 0.1, 0.76, "direct"),
     ],
 )
 async def test_the_threshold_is_one_on_probabilities_normalised_over_the_labels(
     yes: float, no: float, threshold: float, route: str
 ) -> None:
     """A ratio of log-probabilities would be 0.04 for the first of these, and 0.96 for the second."""
-    made = replace(services(), critic=asked_by(yes, no)).with_budget(roomy_budget())
-    update = await decide(state(), made, runtime(thresholds=Thresholds(retrieve=threshold)))
-    assert update["route"] == route
+    critic, _ = replying(("search", yes), ("math", no))
+    update = await run_node(decide, state(), critic=critic, thresholds=Thresholds(retrieve=threshold - 1e-9))
+    assert (update["route"], update["decision"]["label"], update["decision"]["reason"]) == (route, route, None)
     assert RETRIEVE.score(update["decision"]) == pytest.approx(yes / (yes + no))
-    inverted = math.log(yes) / (math.log(yes) + math.log(no))
-    assert (inverted >= 0.5) != (yes >= no)
-
-
-async def test_a_surer_yes_never_retrieves_less() -> None:
-    for threshold in (0.2, 0.5, 0.8):
-        routes = []
-        for percent in range(5, 100, 5):
-            made = replace(services(), critic=asked_by(percent / 100, 1 - percent / 100)).with_budget(roomy_budget())
-            update = await decide(state(), made, runtime(thresholds=Thresholds(retrieve=threshold)))
-            routes.append(update["route"])
-        assert routes == sorted(routes), "direct comes first, then retrieve"
-        assert routes.count("retrieve") == sum(percent / 100 >= threshold - 1e-9 for percent in range(5, 100, 5))
 
 
 @pytest.mark.parametrize(("mode", "route"), [("always", "retrieve"), ("never", "direct")])
-async def test_a_mode_decides_without_the_critic(mode: str, route: str) -> None:
-    critic = ScriptedCritic()
-    update = await decide(state(), services(critic=critic, budget=roomy_budget()), runtime(mode=mode))
-    assert update["route"] == route
-    assert critic.asked == []
-
-
-def replying(*top: tuple[str, float]) -> tuple[Services, ScriptedChat]:
-    """The real critic over a model with these replies, which can be asked once."""
-    model = ScriptedChat(script=[reply(top[0][0], top=[(word, math.log(p)) for word, p in top])])
-    critic = Critic(Chat(lambda: model, "scripted"))
-    return replace(services(), critic=critic).with_budget(roomy_budget()), model
+async def test_a_mode_decides_without_the_critic_and_is_the_reason(mode: str, route: str) -> None:
+    explained, plain = [await run_node(decide, state(), mode=mode, explain=explain) for explain in (True, False)]
+    assert (plain["route"], plain["decided"]) == (route, {"route": route, "mode": mode})
+    assert explained["decided"]["reason"].startswith(f"Mode {mode} ")
 
 
 @pytest.mark.parametrize(
@@ -106,50 +93,23 @@ def replying(*top: tuple[str, float]) -> tuple[Services, ScriptedChat]:
         ([("search", 0.9), ("math", 0.1)], 0.5, RETRIEVE.reasons["retrieve"]),
         ([("math", 0.9), ("search", 0.1)], 0.5, RETRIEVE.reasons["math"]),
         ([("search", 0.4), ("edit", 0.35), ("chat", 0.25)], 0.5, RETRIEVE.reasons["edit"]),
-        (
-            [("edit", 0.6), ("search", 0.4)],
-            0.3,
-            "The probability that it needs the documents, 0.400, reaches the threshold of 0.300.",
-        ),
-        (
-            [("search", 0.6), ("edit", 0.4)],
-            0.7,
-            "The probability that it needs the documents, 0.600, is below the threshold of 0.700.",
-        ),
+        ([("edit", 0.6), ("search", 0.4)], 0.3, "it needs the documents, 0.400, reaches the threshold of 0.300."),
+        ([("search", 0.6), ("edit", 0.4)], 0.7, "it needs the documents, 0.600, is below the threshold of 0.700."),
     ],
 )
 async def test_the_reason_of_a_route_is_the_kind_of_request_or_the_threshold(
     top: list[tuple[str, float]], threshold: float, reason: str
 ) -> None:
-    made, model = replying(*top)
-    update = await decide(state(), made, runtime(explain=True, thresholds=Thresholds(retrieve=threshold)))
-    assert update["decision"]["reason"] == reason
+    critic, model = replying(*top)
+    update = await run_node(decide, state(), critic=critic, explain=True, thresholds=Thresholds(retrieve=threshold))
+    assert update["decision"]["reason"].endswith(reason)
     assert update["decision"].keys() == {"label", "probabilities", "reason"}
     model.done()  # with one call
 
 
-async def test_without_explain_a_route_has_no_reason() -> None:
-    made, _ = replying(("math", 0.9), ("search", 0.1))
-    update = await decide(state(), made, runtime())
-    assert update["decision"] == verdict("direct", update["decision"]["probabilities"])
-
-
-@pytest.mark.parametrize("mode", ["always", "never"])
-async def test_the_reason_of_a_route_by_the_mode_is_the_mode(mode: str) -> None:
-    made = services(budget=roomy_budget())
-    explained = await decide(state(), made, runtime(mode=mode, explain=True))
-    assert explained["decided"]["reason"].startswith(f"Mode {mode} ")
-    assert "reason" not in (await decide(state(), made, runtime(mode=mode)))["decided"]
-
-
 async def test_an_unknown_route_has_a_reason() -> None:
-    made = services(critic=ScriptedCritic(otherwise={"retrieve": "unknown"}), budget=roomy_budget())
-    update = await decide(state(), made, runtime(explain=True))
+    update = await run_node(decide, state(), critic=holding("unknown"), explain=True)
     assert update["decision"] == verdict("unknown", reason="The critic gave no verdict.")
-
-
-NEAR = Fits(route=Fit(intercept=-4.0, coefficients={"log_odds": 1.0, "similarity": 6.0, "coverage": 3.0}))
-MATH = verdict("direct", {"retrieve": 0.1, "direct": 0.9})
 
 
 @pytest.mark.parametrize(
@@ -159,67 +119,68 @@ MATH = verdict("direct", {"retrieve": 0.1, "direct": 0.9})
 async def test_a_question_that_the_documents_come_near_is_searched_for(
     similarity: float | None, fits: Fits, route: str
 ) -> None:
-    found = document("What does the message E42 mean? It means that the lid is open.", similarity=similarity)
-    retriever = PrefetchingRetriever(ScriptedRetriever(always=[found]))
-    made = services(critic=ScriptedCritic(otherwise={"retrieve": MATH}), retriever=retriever, budget=roomy_budget())
-    update = await decide(state("What does the message E42 mean?"), replace(made, fits=fits), runtime())
-    assert update["route"] == route
-    assert await retriever.ainvoke("What does the message E42 mean?", k=4) == [found]
+    text = f"{E42} It means that the lid is open."
+    assert (await near(similarity, text=text, fits=fits))["route"] == route
 
 
 async def test_a_search_that_fails_leaves_the_decision_to_the_critic_and_fails_where_it_is_needed() -> None:
     retriever = PrefetchingRetriever(ScriptedRetriever())
-    made = services(critic=ScriptedCritic(otherwise={"retrieve": MATH}), retriever=retriever, budget=roomy_budget())
-    update = await decide(state(), replace(made, fits=NEAR), runtime())
+    update = await run_node(decide, state(), critic=holding(MATH), retriever=retriever, fits=NEAR)
     assert update["route"] == "direct"
     with pytest.raises(NotScriptedError):
         await retriever.ainvoke("Why is the sky blue?", k=4)
 
 
 async def test_the_word_that_the_critic_replied_is_no_reason_where_the_documents_overrule_it() -> None:
-    found = document("What does the message E42 mean?", similarity=0.9)
-    critic = ScriptedCritic(otherwise={"retrieve": {**MATH, "reply": "math"}})
-    made = services(critic=critic, retriever=PrefetchingRetriever(ScriptedRetriever(always=[found])))
-    made = replace(made, fits=NEAR).with_budget(roomy_budget())
-    update = await decide(state("What does the message E42 mean?"), made, runtime(explain=True))
+    update = await near(0.9, holding({**MATH, "reply": "math"}), fits=NEAR, explain=True)
     assert update["decision"]["reason"] == RETRIEVE.reasons["retrieve"]
 
 
 @pytest.mark.parametrize(
     ("question", "similarity", "asked"),
     [
-        ("What does the message E42 mean?", 0.5, 0),
-        ("What does the message E42 mean?", 0.49, 1),
-        ("What does the message E42 mean?", None, 1),
+        (E42, 0.5, 0),
+        (E42, 0.49, 1),
+        (E42, None, 1),
         ("Translate into German: The lid is open.", 0.9, 1),
         ("Say “the lid is open” more politely.", 0.9, 1),
         ("Shorten this.\nThe lid is open.", 0.9, 1),
         ("翻译：盖子是打开的。", 0.9, 1),
         ("The lid is open. " * 12, 0.9, 1),
+        # of a follow-up only what was said counts, not the question that it is joined to
+        (state(NIGHT, standalone=f"{SKY * 20} {NIGHT}"), 0.9, 0),
     ],
 )
 async def test_only_for_a_short_question_very_near_to_a_passage_the_critic_is_not_asked(
-    question: str, similarity: float | None, asked: int
+    question: Any, similarity: float | None, asked: int
 ) -> None:
     """A message that brings the text it is about is near to a library that has the text."""
-    retriever = PrefetchingRetriever(ScriptedRetriever(always=[document("The lid is open.", similarity=similarity)]))
-    critic = ScriptedCritic(otherwise={"retrieve": MATH})
-    made = services(critic=critic, retriever=retriever, budget=roomy_budget())
-    update = await decide(state(question), made, runtime(thresholds=Thresholds(near=0.5)))
+    critic = holding(MATH)
+    update = await near(similarity, critic, question, "The lid is open.", thresholds=Thresholds(near=0.5))
+    assert (len(critic.asked), update["route"]) == (asked, "direct" if asked else "retrieve")
+    if not asked:
+        assert update["decision"]["reason"] == f"A passage comes near to the question: cosine {similarity:.2f}."
+
+
+@pytest.mark.parametrize(
+    ("changes", "asked"),
+    [({"standalone": JOINED}, 1), ({"standalone": JOINED, "rewritten": True, "queries": [JOINED]}, 0)],
+)
+async def test_the_question_that_a_follow_up_is_joined_to_does_not_bring_it_near_to_the_documents(
+    changes: dict[str, Any], asked: int
+) -> None:
+    found = {NIGHT: [document("Salt.", similarity=0.1)], JOINED: [document("Air.", similarity=0.9)]}
+    critic, retriever = holding(MATH), PrefetchingRetriever(ScriptedRetriever(found))
+    begun = state(NIGHT, **changes)
+    await run_node(decide, begun, critic=critic, retriever=retriever, thresholds=Thresholds(near=0.5))
     assert len(critic.asked) == asked
-    assert update["route"] == ("direct" if asked else "retrieve")
-    reason = update["decision"]["reason"] or ""
-    assert reason == ("" if asked else "A passage comes near to the question: cosine 0.50.")
 
 
 async def test_a_question_that_brings_its_premises_is_direct_whatever_the_library_holds() -> None:
     """The library speaks of pumps, so that a passage comes very near."""
     question = "If every pump is a machine and Bella is a pump, is Bella a machine?"
-    retriever = PrefetchingRetriever(ScriptedRetriever(always=[document("Every pump is a machine.", similarity=0.9)]))
-    critic = ScriptedCritic()
-    made = services(critic=critic, retriever=retriever, budget=roomy_budget())
-    update = await decide(state(question), replace(made, fits=NEAR), runtime(thresholds=Thresholds(near=0.5)))
-    assert (update["route"], update["decision"]["label"], critic.asked) == ("direct", "direct", [])
+    update = await near(0.9, ScriptedCritic(), question, fits=NEAR, thresholds=Thresholds(near=0.5))
+    assert (update["route"], update["decision"]["label"]) == ("direct", "direct")
 
 
 @pytest.mark.parametrize(
@@ -231,75 +192,37 @@ async def test_a_question_that_brings_its_premises_is_direct_whatever_the_librar
     ],
 )
 async def test_what_the_critic_held_to_be_direct_falls_back_to_that(first: Any, fallback: Any, left: Any) -> None:
-    found = document("What does the message E42 mean?", similarity=0.9)
-    critic = ScriptedCritic(otherwise={"retrieve": first})
-    made = services(critic=critic, retriever=PrefetchingRetriever(ScriptedRetriever(always=[found])))
-    made = replace(made, fits=NEAR).with_budget(roomy_budget())
-    update = await decide(state("What does the message E42 mean?"), made, runtime(fallback=fallback))
+    update = await near(0.9, holding(first), fits=NEAR, fallback=fallback)
     assert update["route"] == "retrieve"
     assert {key: update[key] for key in update.keys() & {"fallback"}} == left
 
 
-SKY, NIGHT = "Why is the sky blue?", "Does it turn black?"
-JOINED = f"{SKY} {NIGHT}"
-EARLIER = [turn(SKY)]
-
-
 async def test_a_follow_up_begins_both_of_its_searches_and_the_critic_reads_what_it_means() -> None:
     retriever = ScriptedRetriever(always=["Air scatters blue light."])
-    ahead = PrefetchingRetriever(retriever)
-    critic = ScriptedCritic({JOINED: "retrieve"})
-    made = services(critic=critic, retriever=ahead, budget=roomy_budget())  # type: ignore[arg-type]
+    ahead, critic = PrefetchingRetriever(retriever), ScriptedCritic({JOINED: "retrieve"})
     begun = state(NIGHT, standalone=JOINED, conversation=[turn(SKY, outcome=None)])
-    await decide(begun, made, runtime())
+    await run_node(decide, begun, critic=critic, retriever=ahead)
     await asyncio.sleep(0)
     assert (retriever.queries, retriever.ks) == ([NIGHT, JOINED], [16, 16])
-    await retrieve(begun, made, runtime())
+    await run_node(retrieve, begun, retriever=ahead)
     assert retriever.queries == [NIGHT, JOINED], "none is made again"
     critic.done()
 
 
 @pytest.mark.parametrize(
-    ("changes", "asked"),
+    ("outcome", "standalone", "route"),
     [
-        ({"standalone": JOINED}, 1),
-        ({"standalone": JOINED, "rewritten": True, "queries": [JOINED]}, 0),
+        ("grounded", JOINED, "retrieve"),
+        ("partially_grounded", JOINED, "retrieve"),
+        ("direct", JOINED, "direct"),
+        (None, JOINED, "direct"),
+        ("grounded", NIGHT, "direct"),  # another subject
     ],
 )
-async def test_the_question_that_a_follow_up_is_joined_to_does_not_bring_it_near_to_the_documents(
-    changes: dict[str, Any], asked: int
+async def test_a_follow_up_of_what_the_documents_answered_is_searched_for(
+    outcome: str | None, standalone: str, route: str
 ) -> None:
-    found = {NIGHT: [document("Salt.", similarity=0.1)], JOINED: [document("Air.", similarity=0.9)]}
-    critic = ScriptedCritic(otherwise={"retrieve": MATH})
-    retriever = PrefetchingRetriever(ScriptedRetriever(found))
-    made = services(critic=critic, retriever=retriever, budget=roomy_budget())  # type: ignore[arg-type]
-    await decide(state(NIGHT, **changes), made, runtime(thresholds=Thresholds(near=0.5)))
-    assert len(critic.asked) == asked
-
-
-async def test_a_short_follow_up_to_a_long_question_is_short() -> None:
-    retriever = PrefetchingRetriever(ScriptedRetriever(always=[document("Air.", similarity=0.9)]))
-    critic = ScriptedCritic(otherwise={"retrieve": MATH})
-    made = services(critic=critic, retriever=retriever, budget=roomy_budget())  # type: ignore[arg-type]
-    begun = state(NIGHT, standalone=f"{SKY * 20} {NIGHT}")
-    await decide(begun, made, runtime(thresholds=Thresholds(near=0.5)))
-    assert critic.asked == []
-
-
-@pytest.mark.parametrize(
-    ("outcome", "route"),
-    [("grounded", "retrieve"), ("partially_grounded", "retrieve"), ("direct", "direct"), (None, "direct")],
-)
-async def test_a_follow_up_of_what_the_documents_answered_is_searched_for(outcome: str | None, route: str) -> None:
-    critic = ScriptedCritic(otherwise={"retrieve": "direct"})
-    begun = state(NIGHT, standalone=JOINED, conversation=[turn(SKY, outcome=outcome)])
-    update = await decide(begun, services(critic=critic, budget=roomy_budget()), runtime())
-    assert update["route"] == route
+    critic = holding("direct")
+    begun = state(NIGHT, standalone=standalone, conversation=[turn(SKY, outcome=outcome)])
+    assert (await run_node(decide, begun, critic=critic))["route"] == route
     assert len(critic.inputs) == (route == "direct")
-
-
-async def test_another_subject_after_what_the_documents_answered_is_the_critic_s_to_decide() -> None:
-    critic = ScriptedCritic(otherwise={"retrieve": "direct"})
-    begun = state(NIGHT, standalone=NIGHT, conversation=EARLIER)
-    update = await decide(begun, services(critic=critic, budget=roomy_budget()), runtime())
-    assert update["route"] == "direct"

@@ -7,7 +7,7 @@ from grounding.answers import LONGEST_ANSWER
 from nodes.finish import MOST_SOURCES, citations_of, conflicts_of, disagreement, finish, marked
 from run.candidates import outcome_of
 from run.context import Context
-from tests.scripted import candidate_of, claim, draft, passage, roomy_budget, runtime, services, state, verdict
+from tests.scripted import candidate_of, claim, draft, passage, run_node, state, verdict
 
 FULL = candidate_of(draft("Yes.", ["a"]), [claim("Yes.")])
 USELESS = candidate_of(draft("Yes.", ["a"]), [claim("Yes.")], use="2")
@@ -15,6 +15,7 @@ PARTLY = candidate_of(draft("Yes.", ["a"]), [claim("Yes.", "partially supported"
 MIXED = candidate_of(draft("Yes. No.", ["a"]), [claim("Yes."), claim("No.", "no support")])
 NOTHING = candidate_of(draft("Yes.", ["a"]), [claim("Yes.", "no support")])
 UNKNOWN = candidate_of(draft("Yes.", ["a"]), [claim("Yes.", "unknown")])
+HALF_KNOWN = candidate_of(draft("Yes. No.", ["a"]), [claim("Yes."), claim("No.", "unknown")])
 NOT_CHECKED = candidate_of(draft("Yes.", ["a"]), [])
 DECLINED = candidate_of(draft("I don't know.", ["a"], declined=True), [])
 MIXED_USELESS = candidate_of(draft("Yes. No.", ["a"]), [claim("Yes."), claim("No.", "no support")], use="1")
@@ -36,6 +37,7 @@ def stop(reason: str) -> list[dict[str, Any]]:
         ({"best": MIXED}, {}, "partially_grounded", "claims_unsupported"),
         ({"best": NOTHING}, {}, "abstained", "claims_unsupported"),
         ({"best": UNKNOWN}, {}, "abstained", "claims_unsupported"),
+        ({"best": HALF_KNOWN}, {}, "partially_grounded", "claims_unsupported"),
         ({"best": DECLINED}, {}, "abstained", "declined"),
         ({"best": None}, {}, "abstained", "nothing_relevant"),
         ({"best": DIRECT, "route": "direct"}, {}, "direct", "not_needed"),
@@ -69,7 +71,7 @@ def stop(reason: str) -> list[dict[str, Any]]:
 )
 async def test_the_outcome_table(changes: dict[str, Any], context: dict[str, Any], outcome: str, reason: str) -> None:
     assert outcome_of(state(**changes), Context(**context)) == (outcome, reason)
-    update = await finish(state(**changes), services(budget=roomy_budget()), runtime(**context))
+    update = await run_node(finish, state(**changes), **context)
     assert (update["outcome"], update["stop_reason"]) == (outcome, reason)
     if outcome in ("abstained", "stopped"):
         assert "“Why is the sky blue?”" in update["answer"]
@@ -82,11 +84,11 @@ async def test_the_outcome_table(changes: dict[str, Any], context: dict[str, Any
 
 
 async def test_hard_constraints_name_the_claim_that_failed_beside_one_that_holds() -> None:
-    update = await finish(state(best=MIXED), services(budget=roomy_budget()), runtime(constraints="hard"))
+    update = await run_node(finish, state(best=MIXED), constraints="hard")
     failed = next(one for one in MIXED["claims"] if one["verdict"]["label"] == "no support")
     assert f"the documents do not fully support “{failed['text'].rstrip('.')}”" in update["answer"]
     assert not update["answer"].startswith("The documents do not answer")
-    update = await finish(state(best=NOTHING), services(budget=roomy_budget()), runtime(constraints="hard"))
+    update = await run_node(finish, state(best=NOTHING), constraints="hard")
     assert update["answer"].startswith("The documents do not answer")
 
 
@@ -133,20 +135,13 @@ def test_citations_are_the_quotes_of_what_holds_each_once_in_order() -> None:
     ("stops", "begins"), [([], "The documents do not answer"), (stop("limit_calls"), "No answer to")]
 )
 async def test_a_run_that_was_cut_short_says_nothing_of_the_documents(stops: Any, begins: str) -> None:
-    update = await finish(state(best=NOTHING, stops=stops), services(budget=roomy_budget()), runtime())
+    update = await run_node(finish, state(best=NOTHING, stops=stops))
     assert update["outcome"] == "abstained"
     assert update["answer"].startswith(begins)
 
 
 async def test_a_long_question_is_shortened_in_an_abstention() -> None:
-    update = await finish(state("why " * 500), services(budget=roomy_budget()), runtime())
-    assert len(update["answer"]) < 300
-
-
-def test_unknown_verdicts_never_make_an_answer_grounded() -> None:
-    best = candidate_of(draft("A. B.", ["a"]), [claim("A."), claim("B.", "unknown")])
-    assert outcome_of(state(best=best), Context()) == ("partially_grounded", "claims_unsupported")
-    assert verdict("unknown")["probabilities"] is None
+    assert len((await run_node(finish, state("why " * 500)))["answer"]) < 300
 
 
 @pytest.mark.parametrize(
@@ -161,22 +156,19 @@ def test_unknown_verdicts_never_make_an_answer_grounded() -> None:
     ],
 )
 async def test_an_abstention_is_worded_in_the_language_of_the_question(question: str, begins: str) -> None:
-    update = await finish(state(question, best=None), services(budget=roomy_budget()), runtime())
-    assert update["answer"].startswith(begins)
+    assert (await run_node(finish, state(question, best=None)))["answer"].startswith(begins)
 
 
 async def test_marks_and_notes_are_in_the_language_of_the_question_too() -> None:
     question = "Wer hat die Brücke gebaut?"
-    update = await finish(state(question, best=MIXED), services(budget=roomy_budget()), runtime())
+    update = await run_node(finish, state(question, best=MIXED))
     assert update["answer"] == "Yes. No. [von den Dokumenten nicht belegt]"
-    fallback = state(question, best=DIRECT, route="fallback")
-    update = await finish(fallback, services(budget=roomy_budget()), runtime())
+    update = await run_node(finish, state(question, best=DIRECT, route="fallback"))
     assert update["answer"] == f"{WORDINGS['de'].not_from_documents}\n\n4"
 
 
 async def test_a_failed_claim_is_named_in_the_language_of_the_question() -> None:
-    mixed = state("这座桥是谁建造的？", best=MIXED)
-    update = await finish(mixed, services(budget=roomy_budget()), runtime(constraints="hard"))
+    update = await run_node(finish, state("这座桥是谁建造的？", best=MIXED), constraints="hard")
     assert update["answer"] == "“这座桥是谁建造的？”没有答案：已拟出一个回答，但文档不完全支持“No”。"
 
 
@@ -204,8 +196,7 @@ DIFFERING = [[answered("The rent is 85 pounds.", OLD)], [answered("95 pounds", N
 
 
 async def test_answers_that_differ_are_given_with_their_sources_and_dates() -> None:
-    asked = state(best=RENT, found=[OLD, NEW], differing=DIFFERING)
-    update = await finish(asked, services(budget=roomy_budget()), runtime())
+    update = await run_node(finish, state(best=RENT, found=[OLD, NEW], differing=DIFFERING))
     assert (update["outcome"], update["stop_reason"]) == ("grounded", "accepted")
     assert update["answer"] == (
         "The rent is 85 pounds.\n\nThe documents disagree:\n- The rent is 85 pounds. (2021.txt, 2021-03-01)\n"
@@ -222,17 +213,16 @@ async def test_answers_that_differ_are_given_with_their_sources_and_dates() -> N
 
 
 async def test_an_abstention_shows_no_conflict() -> None:
-    asked = state(best=NOTHING, found=[OLD, NEW], differing=DIFFERING)
-    update = await finish(asked, services(budget=roomy_budget()), runtime())
+    update = await run_node(finish, state(best=NOTHING, found=[OLD, NEW], differing=DIFFERING))
     assert (update["outcome"], update["conflicts"], update["citations"]) == ("abstained", [], [])
     assert "95" not in update["answer"]
 
 
 async def test_a_checkpoint_of_an_older_version_shows_no_conflict() -> None:
     old = state(best=FULL)
-    for key in ("differing", "found", "conflicts"):
+    for key in ("differing", "found", "conflicts", "candidates"):
         old.pop(key)  # type: ignore[misc]
-    assert (await finish(old, services(budget=roomy_budget()), runtime()))["conflicts"] == []
+    assert (await run_node(finish, old))["conflicts"] == []
 
 
 def test_what_disagrees_is_a_line_each_however_much_documents_say() -> None:

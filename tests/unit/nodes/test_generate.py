@@ -7,8 +7,8 @@ from models.failures import TransientModelError
 from models.usage import LimitReachedError
 from nodes.generate import MOST_COMPLAINTS, draft_changes, generate
 from run.candidates import candidate, rank
-from run.context import Limits
-from tests.scripted import ScriptedGenerator, claim, draft, passage, roomy_budget, runtime, services, state, verdict
+from run.context import Limits, Weights
+from tests.scripted import ScriptedGenerator, claim, draft, passage, run_node, state, verdict
 
 FOUND: dict[str, Any] = {
     "passages": [passage("a"), passage("b"), passage("c")],
@@ -21,56 +21,52 @@ FOUND: dict[str, Any] = {
 }
 
 
-def one_round(text: str, *claims: Any, use: str = "5", left: int = 1, **changes: Any) -> dict[str, Any]:
-    """The state after a round that wrote ``text``, best so far unless ``changes`` say otherwise."""
-    from run.context import Weights
-
-    written = draft(text, ["a", "c"])
-    made = candidate(written, list(claims), verdict(use), Weights())
+def one_round(text: str, *claims: Any, use: str = "5", left: int = 1) -> dict[str, Any]:
+    """The state after a round that wrote ``text``, best so far."""
+    written, claims = draft(text, ["a", "c"]), claims or (claim(text, "no support"),)
     return {
         **FOUND,
         "drafts": [written],
         "drafted": [{"passages": ["a", "c"], "text": text}],
         "claims": [list(claims)],
         "uses": [verdict(use)],
-        "best": made,
+        "best": candidate(written, list(claims), verdict(use), Weights()),
         "drafts_left": left,
-        **changes,
     }
+
+
+def best_of(text: str) -> Any:
+    return one_round(text, claim(text, "partially supported"))["best"]
+
+
+async def wrote(begun: dict[str, Any], generator: ScriptedGenerator, **settings: Any) -> Any:
+    return await run_node(generate, state(**begun), generator, **settings)
+
+
+async def mended(begun: dict[str, Any], text: str = "Better.", **settings: Any) -> tuple[Any, dict[str, Any]]:
+    """The update after a redraft, and what was asked for it."""
+    generator = ScriptedGenerator(mended=[text])
+    update = await wrote(begun, generator, **settings)
+    return update, generator.inputs("mend")[0]
 
 
 async def test_the_first_draft_reads_all_relevant_passages_and_only_those() -> None:
     generator = ScriptedGenerator(drafts=["It scatters."])
-    update = await generate(state(**FOUND), services(generator, budget=roomy_budget()), runtime())
-    (written,) = update["drafts"]
-    assert written["text"] == "It scatters."
-    assert [one["id"] for one in written["passages"]] == ["a", "c"]
-    assert written["relevance"] == pytest.approx(0.8)
+    update = await wrote(FOUND, generator)
+    assert update["drafts"] == [draft("It scatters.", ["a", "c"], relevance=pytest.approx(0.8))]  # type: ignore[arg-type]
     assert (update["drafts_left"], update["claims"], update["uses"]) == (1, [], [])
-    assert generator.inputs("draft") == [
-        {
-            "question": "Why is the sky blue?",
-            "passages": '<passage id="1">\na\n</passage>\n<passage id="2">\nc\n</passage>',
-        }
-    ]
+    read = '<passage id="1">\na\n</passage>\n<passage id="2">\nc\n</passage>'
+    assert generator.inputs("draft") == [{"question": "Why is the sky blue?", "passages": read}]
 
 
-async def test_per_passage_writes_one_draft_for_each() -> None:
-    generator = ScriptedGenerator(drafts=["From a.", "I don't know."])
-    made = services(generator, budget=roomy_budget())
-    update = await generate(state(**FOUND), made, runtime(strategy="per-passage"))
+async def test_per_passage_writes_one_draft_for_each_and_one_that_declines_is_known() -> None:
+    update = await wrote(FOUND, ScriptedGenerator(drafts=["From a.", "I don't know."]), strategy="per-passage")
     assert [[one["id"] for one in written["passages"]] for written in update["drafts"]] == [["a"], ["c"]]
     assert [written["declined"] for written in update["drafts"]] == [False, True]
     assert [written["relevance"] for written in update["drafts"]] == [0.9, 0.7]
-    assert update["decided"] == {
-        "drafts": 2,
-        "failed": 0,
-        "redraft": False,
-        "declined": False,
-        "text": "From a.",
-        "texts": ["From a.", "I don't know."],
-        "changes": [],
-    }
+    said = {"text": "From a.", "texts": ["From a.", "I don't know."], "changes": []}
+    assert update["decided"] == {"drafts": 2, "failed": 0, "redraft": False, "declined": False, **said}
+    assert (await wrote(FOUND, ScriptedGenerator(drafts=["I don't know."])))["decided"]["declined"]
 
 
 @pytest.mark.parametrize("error", [TransientModelError("It timed out."), ModelError("It is broken.")])
@@ -78,150 +74,88 @@ async def test_per_passage_writes_one_draft_for_each() -> None:
 async def test_a_draft_that_fails_leaves_its_siblings(error: ModelError, broken: int) -> None:
     said: list[Any] = ["From one.", "From one."]
     said[broken] = error
-    made = services(ScriptedGenerator(drafts=said), budget=roomy_budget())
-    update = await generate(state(**FOUND), made, runtime(strategy="per-passage"))
-    (written,) = update["drafts"]
-    assert [one["id"] for one in written["passages"]] == ["ca"[broken]]
+    update = await wrote(FOUND, ScriptedGenerator(drafts=said), strategy="per-passage")
+    assert [one["id"] for written in update["drafts"] for one in written["passages"]] == ["ca"[broken]]
     assert (update["decided"]["drafts"], update["decided"]["failed"], update["drafts_left"]) == (1, 1, 1)
 
 
 @pytest.mark.parametrize("strategy", ["per-passage", "combined"])
 async def test_when_all_drafts_fail_the_node_does(strategy: str) -> None:
-    made = services(
-        ScriptedGenerator(drafts=[TransientModelError("first"), ModelError("second")]), budget=roomy_budget()
-    )
+    failing = ScriptedGenerator(drafts=[TransientModelError("first"), ModelError("second")])
     with pytest.raises(TransientModelError, match="first"):
-        await generate(state(**FOUND), made, runtime(strategy=strategy))
+        await wrote(FOUND, failing, strategy=strategy)
 
 
-async def test_a_draft_that_the_budget_does_not_allow_leaves_the_others() -> None:
-    made = services(ScriptedGenerator(drafts=["From a.", "From c."]), budget=roomy_budget(calls=1))
-    update = await generate(state(**FOUND), made, runtime(strategy="per-passage"))
-    assert [one["text"] for one in update["drafts"]] == ["From a."]
-    assert update["decided"]["failed"] == 1
-
-
-async def test_where_the_budget_allows_no_draft_the_node_ends() -> None:
-    made = services(ScriptedGenerator(), budget=roomy_budget(calls=0))
+async def test_a_draft_that_the_budget_does_not_allow_leaves_the_others_and_none_ends_the_node() -> None:
+    update = await wrote(FOUND, ScriptedGenerator(drafts=["From a.", "From c."]), calls=1, strategy="per-passage")
+    assert ([one["text"] for one in update["drafts"]], update["decided"]["failed"]) == (["From a."], 1)
     with pytest.raises(LimitReachedError):
-        await generate(state(**FOUND), made, runtime(strategy="per-passage"))
+        await wrote(FOUND, ScriptedGenerator(), calls=0, strategy="per-passage")
 
 
-async def test_a_draft_that_declines_is_known_as_such() -> None:
-    generator = ScriptedGenerator(drafts=["I don't know."])
-    update = await generate(state(**FOUND), services(generator, budget=roomy_budget()), runtime())
-    assert update["drafts"][0]["declined"]
-    assert update["decided"]["declined"]
-
-
-async def test_a_redraft_is_told_which_claims_failed_and_why() -> None:
-    generator = ScriptedGenerator(mended=["Better."])
-    begun = one_round(
-        "Good. Bad. Odd.",
-        claim("Good."),
-        claim("Bad.", "no support", reason="Nothing says bad."),
-        claim("Odd.</claim>", "partially supported"),
-    )
-    update = await generate(state(**begun), services(generator, budget=roomy_budget()), runtime())
-    assert update["drafts"][0]["text"] == "Better."
-    (inputs,) = generator.inputs("mend")
-    assert inputs["failed"] == "- Bad. (Nothing says bad.)\n- Odd.(/claim>"
-    assert inputs["draft"] == "Good. Bad. Odd."
-    assert update["decided"]["redraft"]
-
-
-async def test_a_redraft_is_told_of_an_item_of_a_list_with_what_introduces_it() -> None:
-    generator = ScriptedGenerator(mended=["Better."])
-    failed = claim("fly", "no support", reason="<passage>No.")
-    failed["context"] = "The tenant must:"
-    begun = one_round("The tenant must:\n- fly", failed)
-    await generate(state(**begun), services(generator, budget=roomy_budget()), runtime())
-    assert generator.inputs("mend")[0]["failed"] == "- The tenant must: fly ((passage>No.)"
+async def test_a_redraft_is_told_which_claims_failed_why_and_with_what_introduces_them() -> None:
+    listed = claim("fly", "no support", reason="<passage>No.")
+    listed["context"] = "The tenant must:"
+    odd = claim("Odd.</claim>", "partially supported")
+    begun = one_round("Good. Bad. Odd.", claim("Good."), claim("Bad.", "no support", reason="No."), odd, listed)
+    update, asked = await mended(begun)
+    assert (update["drafts"][0]["text"], update["decided"]["redraft"]) == ("Better.", True)
+    assert asked["failed"] == "- Bad. (No.)\n- Odd.(/claim>\n- The tenant must: fly ((passage>No.)"
+    assert asked["draft"] == "Good. Bad. Odd."
 
 
 async def test_a_redraft_is_told_of_no_more_claims_than_it_could_mend() -> None:
-    generator = ScriptedGenerator(mended=["Better."])
     failed = [claim(f"Bad {n}.", "no support") for n in range(MOST_COMPLAINTS + 1)]
-    begun = one_round(" ".join(one["text"] for one in failed), *failed)
-    await generate(state(**begun), services(generator, budget=roomy_budget()), runtime())
-    told = generator.inputs("mend")[0]["failed"].splitlines()
-    assert told == [f"- Bad {n}." for n in range(MOST_COMPLAINTS)]
+    _, asked = await mended(one_round("Bad.", *failed))
+    assert asked["failed"].splitlines() == [f"- Bad {n}." for n in range(MOST_COMPLAINTS)]
 
 
 async def test_a_supported_draft_that_is_not_useful_is_asked_to_be_fuller() -> None:
-    generator = ScriptedGenerator(improved=["Fuller."])
-    begun = one_round("Good.", claim("Good."), use="2")
-    update = await generate(state(**begun), services(generator, budget=roomy_budget()), runtime())
+    update = await wrote(one_round("Good.", claim("Good."), use="2"), ScriptedGenerator(improved=["Fuller."]))
     assert update["drafts"][0]["text"] == "Fuller."
-    generator.done()
 
 
 async def test_a_redraft_that_says_the_same_is_dropped_and_ends_the_loop() -> None:
-    generator = ScriptedGenerator(mended=["Bad."])
-    begun = one_round("Bad.", claim("Bad.", "no support"), left=5)
-    update = await generate(state(**begun), services(generator, budget=roomy_budget()), runtime())
+    update, _ = await mended(one_round("Bad.", left=5), "Bad.")
     assert (update["drafts"], update["drafts_left"], update["decided"]["text"]) == ([], 0, None)
 
 
 async def test_a_redraft_that_falls_back_to_the_best_draft_ends_the_loop() -> None:
-    generator = ScriptedGenerator(mended=["Best."])
-    begun = one_round("Worse.", claim("Worse.", "no support"))
-    begun["best"] = one_round("Best.", claim("Best.", "partially supported"))["best"]
+    begun = one_round("Worse.") | {"best": best_of("Best.")}
     begun["drafted"].append({"passages": ["a", "c"], "text": "Best."})
-    assert rank(begun["best"]) > rank(one_round("Worse.", claim("Worse.", "no support"))["best"])
-    update = await generate(state(**begun), services(generator, budget=roomy_budget()), runtime())
+    assert rank(begun["best"]) > rank(one_round("Worse.")["best"])
+    update, _ = await mended(begun, "Best.")
     assert (update["drafts"], update["drafts_left"]) == ([], 0)
 
 
-async def test_a_redraft_mends_the_last_round_so_that_it_is_never_asked_for_the_same_twice() -> None:
-    generator = ScriptedGenerator(mended=["Third."])
-    begun = one_round("Worse.", claim("Worse.", "no support", reason="It is worse."))
-    begun["best"] = one_round("Best.", claim("Best.", "partially supported"))["best"]
-    await generate(state(**begun), services(generator, budget=roomy_budget()), runtime(limits=Limits(drafts=3)))
-    assert generator.inputs("mend")[0]["failed"] == "- Worse. (It is worse.)"
-
-
-async def test_a_redraft_for_a_later_query_mends_what_that_query_gave() -> None:
-    """Though the best so far was written from an earlier query's passages."""
-    generator = ScriptedGenerator(mended=["Mended."])
-    begun = one_round("Second.", claim("Second.", "no support"))
-    best = one_round("First.", claim("First.", "partially supported"))["best"]
-    best["draft"]["passages"] = [passage("gone")]
-    begun["best"] = best
-    update = await generate(state(**begun), services(generator, budget=roomy_budget()), runtime())
+@pytest.mark.parametrize("passages", ["ac", ["gone"]])
+async def test_a_redraft_mends_the_last_round_so_that_it_is_never_asked_for_the_same_twice(passages: Any) -> None:
+    """Also where the best so far was written from an earlier query's passages."""
+    begun = one_round("Worse.", claim("Worse.", "no support", reason="It is worse.")) | {"best": best_of("Best.")}
+    begun["best"]["draft"]["passages"] = [passage(one) for one in passages]
+    update, asked = await mended(begun, limits=Limits(drafts=3))
+    assert (asked["draft"], asked["failed"]) == ("Worse.", "- Worse. (It is worse.)")
     assert update["decided"]["redraft"]
-    assert generator.inputs("mend")[0]["draft"] == "Second."
 
 
 async def test_of_several_drafts_the_best_is_mended() -> None:
-    generator = ScriptedGenerator(mended=["Mended."])
-    begun = one_round("Bad.", claim("Bad.", "no support"))
-    begun["drafts"] = [draft("Bad.", ["a"]), draft("Half.", ["c"])]
+    begun = one_round("Bad.") | {"drafts": [draft("Bad.", ["a"]), draft("Half.", ["c"])]}
     begun["claims"] = [[claim("Bad.", "no support")], [claim("Half.", "partially supported")]]
     begun["uses"] = [verdict("5"), verdict("1")]
-    update = await generate(state(**begun), services(generator, budget=roomy_budget()), runtime(strategy="per-passage"))
-    assert generator.inputs("mend")[0]["draft"] == "Half."
-    assert [one["id"] for one in update["drafts"][0]["passages"]] == ["c"]
+    update, asked = await mended(begun, strategy="per-passage")
+    assert (asked["draft"], [one["id"] for one in update["drafts"][0]["passages"]]) == ("Half.", ["c"])
 
 
 async def test_drafts_have_the_length_and_the_temperature_of_the_context() -> None:
     generator = ScriptedGenerator(drafts=["It scatters."], mended=["Air scatters."])
-    made = services(generator, budget=roomy_budget())
-    await generate(state(**FOUND), made, runtime(answer_tokens=50, temperature=0.7))
-    failed = claim("It scatters.", "no support")
-    await generate(state(**one_round("It scatters.", failed)), made, runtime())
+    await wrote(FOUND, generator, answer_tokens=50, temperature=0.7)
+    await wrote(one_round("It scatters."), generator)
     assert generator.bounds == [(50, 0.7), (400, None)]
 
 
-async def test_a_redraft_tells_what_it_changed() -> None:
-    generator = ScriptedGenerator(mended=["It scatters red light."])
-    made = services(generator, budget=roomy_budget())
-    before = one_round("It scatters blue light.", claim("It scatters blue light.", "no support"))
-    update = await generate(state(**before), made, runtime())
+async def test_a_redraft_is_told_by_what_it_replaced_left_out_and_added() -> None:
+    update, _ = await mended(one_round("It scatters blue light."), "It scatters red light.")
     assert update["decided"]["changes"] == [{"removed": "blue", "added": "red"}]
-
-
-def test_a_redraft_is_told_by_what_it_replaced_left_out_and_added() -> None:
     before = "The museum opened in 1912 and is large. It has four lanes."
     after = "The museum opened in 1911 and is large. Why not?"
     assert draft_changes(before, after) == [

@@ -1,6 +1,5 @@
 import threading
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,75 +13,81 @@ from nodes import hallucination_check as node
 from nodes.hallucination_check import MOST_CLAIMS, hallucination_check
 from prompts.generate import MAX_TOKENS
 from run.context import Thresholds
-from tests.scripted import ScriptedChat, ScriptedCritic, draft, reply, roomy_budget, runtime, services, state, verdict
+from tests.scripted import ScriptedChat, ScriptedCritic, draft, reply, run_node, state, verdict
 
-SKY = "Air scatters blue light. The sea is salt."
+BLUE = "Air scatters blue light."
+SKY = f"{BLUE} The sea is salt."
+SEA = "The sea scatters blue light."
+
+
+def judging(support: Any = "fully supported") -> ScriptedCritic:
+    return ScriptedCritic(otherwise={"support": support})
+
+
+async def checked(text: str, critic: Any = None, passages: Any = (SKY,), left: int = 0, **more: Any) -> Any:
+    """The claims of a draft; ``left`` are the redrafts, ``more`` is of the state or the context."""
+    begun = {key: more.pop(key) for key in ("question", "standalone") if key in more}
+    before = state(drafts=[draft(text, passages)], drafts_left=left, **begun)
+    (claims,) = (await run_node(hallucination_check, before, critic=critic, **more))["claims"]
+    return claims
 
 
 async def test_every_claim_gets_a_verdict_and_its_quote() -> None:
     critic = ScriptedCritic({"Air scatters light.": "fully supported", "The sea is salt water.": "partially supported"})
-    begun = state(drafts=[draft("Air scatters light. The sea is salt water.", [SKY])], drafts_left=0)
-    update = await hallucination_check(begun, services(critic=critic, budget=roomy_budget()), runtime())
-    (claims,) = update["claims"]
-    assert [(one["text"], one["verdict"]["label"]) for one in claims] == [
-        ("Air scatters light.", "fully supported"),
-        ("The sea is salt water.", "partially supported"),
-    ]
-    assert [SKY[one["quote"]["start"] : one["quote"]["end"]] for one in claims] == [
-        "Air scatters blue light.",
-        "The sea is salt.",
-    ]
+    one, other = await checked("Air scatters light. The sea is salt water.", critic)
+    assert (one["text"], one["verdict"]["label"]) == ("Air scatters light.", "fully supported")
+    assert (other["text"], other["verdict"]["label"]) == ("The sea is salt water.", "partially supported")
+    quotes = [SKY[one["quote"]["start"] : one["quote"]["end"]] for one in (one, other)]
+    assert quotes == [BLUE, "The sea is salt."]
     assert critic.explained == []
 
 
-async def test_a_claim_without_a_quote_is_not_supported_whatever_the_critic_would_say() -> None:
-    critic = ScriptedCritic()
-    begun = state(drafts=[draft("Bees make honey.", [SKY])])
-    update = await hallucination_check(begun, services(critic=critic, budget=roomy_budget()), runtime())
-    assert update["claims"] == [
-        [
-            {
-                "text": "Bees make honey.",
-                "context": "",
-                "verdict": verdict("no support", reason="No passage says this."),
-                "quote": None,
-            }
-        ]
-    ]
+async def test_what_a_draft_says_beside_the_answer_is_judged_by_itself() -> None:
+    critic = ScriptedCritic({BLUE: "fully supported", "The sea is salt.": ["no support", "fully supported"]})
+    _, beside = await checked(SKY, critic, question="Why is the sky blue?")
+    assert beside["verdict"]["label"] == "fully supported"
+    assert [one["question"] for one in critic.inputs][2:] == ["Is it true that the sea is salt?"]
+
+
+async def test_beside_no_answer_nothing_is_judged_by_itself() -> None:
+    critic = judging("no support")
+    found = await checked(SKY, critic, question="Why is the sky blue?")
+    assert [one["verdict"]["label"] for one in found] == ["no support", "no support"]
+    assert len(critic.asked) == 2
 
 
 @pytest.mark.parametrize(
-    ("text", "missing"),
-    [("Air scatters 90 blue light.", "90"), ("Air scatters blue light, says Rayleigh.", "Rayleigh")],
+    ("text", "reason"),
+    [
+        ("Bees make honey.", "No passage says this."),
+        ("Air scatters 90 blue light.", "90 stands in no passage."),
+        ("Air scatters blue light, says Rayleigh.", "Rayleigh stands in no passage."),
+        ("Air scatters blue light " * 200 + ".", "The statement is too long to check."),
+    ],
 )
-async def test_a_fact_that_stands_nowhere_is_not_supported_and_is_named(text: str, missing: str) -> None:
-    begun = state(drafts=[draft(text, [SKY])])
-    update = await hallucination_check(begun, services(budget=roomy_budget()), runtime())
-    found = update["claims"][0][0]
-    assert found["verdict"] == verdict("no support", reason=f"{missing} stands in no passage.")
+async def test_a_claim_without_a_quote_or_with_a_fact_that_stands_nowhere_is_not_supported_unasked(
+    text: str, reason: str
+) -> None:
+    (found,) = await checked(text)
+    assert found["verdict"] == verdict("no support", reason=reason)
+    assert (found["text"], found["context"]) == (text, "")
+    if reason.startswith("No passage"):
+        assert found["quote"] is None
 
 
 async def test_a_draft_that_only_repeats_the_question_supports_nothing() -> None:
-    critic = ScriptedCritic({"The clubs moved.": "fully supported"})
-    begun = state(
-        "Which of the clubs moved in May?", drafts=[draft("The club moved in May.", ["The club moved in May."])]
-    )
-    update = await hallucination_check(begun, services(critic=critic, budget=roomy_budget()), runtime())
-    assert update["claims"][0][0]["verdict"] == verdict("no support", reason="It only repeats the question.")
-    assert critic.asked == []
-
-
-async def test_a_follow_up_is_compared_with_what_was_said_alone() -> None:
-    """A name of the question before it may answer it."""
-    text = "Anna signed it."
-    joined = state("Who signed it?", standalone="What did Anna do in May? Who signed it?", drafts=[draft(text, [text])])
-    critic = ScriptedCritic({text: "fully supported"})
-    update = await hallucination_check(joined, services(critic=critic, budget=roomy_budget()), runtime())
-    assert update["claims"][0][0]["verdict"]["label"] == "fully supported"
+    """A follow-up is compared with what was said alone: a name of the question before it may answer it."""
+    text = "The club moved in May."
+    (found,) = await checked(text, None, [text], question="Which of the clubs moved in May?")
+    assert found["verdict"] == verdict("no support", reason="It only repeats the question.")
+    text, asked = "Anna signed it.", "Who signed it?"
+    joined = f"What did Anna do in May? {asked}"
+    (found,) = await checked(text, judging(), [text], question=asked, standalone=joined)
+    assert found["verdict"]["label"] == "fully supported"
 
 
 @pytest.mark.parametrize(
-    ("label", "drafts_left", "explain", "asked"),
+    ("label", "left", "explain", "asked"),
     [
         ("no support", 1, False, True),
         ("partially supported", 1, False, True),
@@ -93,95 +98,61 @@ async def test_a_follow_up_is_compared_with_what_was_said_alone() -> None:
     ],
 )
 async def test_a_reason_is_asked_for_where_a_claim_failed_and_is_to_be_redrafted(
-    label: str, drafts_left: int, explain: bool, asked: bool
+    label: str, left: int, explain: bool, asked: bool
 ) -> None:
-    text = "Air scatters blue light."
-    critic = ScriptedCritic({text: label})
-    begun = state(drafts=[draft(text, [SKY])], drafts_left=drafts_left)
-    update = await hallucination_check(begun, services(critic=critic, budget=roomy_budget()), runtime(explain=explain))
-    assert critic.explained == ([text] if asked else [])
-    assert (update["claims"][0][0]["verdict"]["reason"] is not None) == asked
+    critic = judging(label)
+    (found,) = await checked(BLUE, critic, left=left, explain=explain)
+    assert critic.explained == ([BLUE] if asked else [])
+    assert (found["verdict"]["reason"] is not None) == asked
 
 
 async def test_the_critic_reads_what_the_generator_read() -> None:
-    critic = ScriptedCritic(otherwise={"support": "fully supported"})
-    text = "word " * 2000 + "Air scatters blue light."
-    begun = state(drafts=[draft("Air scatters blue light.", [text, "Other."])])
-    await hallucination_check(begun, services(critic=critic, budget=roomy_budget()), runtime())
+    critic, text = judging(), "word " * 2000 + BLUE
+    await checked(BLUE, critic, [text, "Other."])
     (inputs,) = critic.inputs
     assert text in inputs["passages"]
     assert "Other." in inputs["passages"]
-    assert (inputs["question"], inputs["claim"]) == ("Why is the sky blue?", "Air scatters blue light.")
+    assert (inputs["question"], inputs["claim"]) == ("Why is the sky blue?", BLUE)
 
 
 async def test_a_pronouns_sentence_and_a_lists_head_are_shown_to_the_critic_with_the_claim() -> None:
-    critic = ScriptedCritic(otherwise={"support": "fully supported"})
-    text = "Air scatters blue light. It scatters red light less.\nThe sea is:\n- salt\n- blue"
-    begun = state(
-        drafts=[draft(text, ["Air scatters blue light, and scatters red light less. The sea is salt and blue."])]
-    )
-    update = await hallucination_check(begun, services(critic=critic, budget=roomy_budget()), runtime())
-    assert [inputs["claim"] for inputs in critic.inputs] == [
-        "Air scatters blue light.",
-        "Air scatters blue light. It scatters red light less.",
-        "The sea is: salt",
-        "The sea is: blue",
-    ]
-    assert [claim["text"] for claim in update["claims"][0]] == [
-        "Air scatters blue light.",
-        "It scatters red light less.",
-        "salt",
-        "blue",
-    ]
+    critic, red = judging(), "It scatters red light less."
+    passages = ["Air scatters blue light, and scatters red light less. The sea is salt and blue."]
+    claims = await checked(f"{BLUE} {red}\nThe sea is:\n- salt\n- blue", critic, passages)
+    shown = [BLUE, f"{BLUE} {red}", "The sea is: salt", "The sea is: blue"]
+    assert [inputs["claim"] for inputs in critic.inputs] == shown
+    assert [claim["text"] for claim in claims] == [BLUE, red, "salt", "blue"]
 
 
 LIKELY = verdict("fully supported", {"fully supported": 0.6, "partially supported": 0.2, "no support": 0.2})
 
 
-@pytest.mark.parametrize(("least", "label"), [(0.0, "fully supported"), (0.8, "fully supported"), (0.81, "no support")])
-async def test_a_claim_whose_support_is_below_the_threshold_has_none(least: float, label: str) -> None:
-    begun = state(drafts=[draft("Air scatters blue light.", [SKY])], drafts_left=0)
-    context = runtime(thresholds=Thresholds(supported=least))
-    update = await hallucination_check(
-        begun, services(critic=ScriptedCritic(otherwise={"support": LIKELY}), budget=roomy_budget()), context
-    )
-    assert update["claims"][0][0]["verdict"]["label"] == label
-
-
-async def test_a_verdict_counts_as_it_was_calibrated() -> None:
-    labels = []
-    for intercept in (2.0, -2.0):
-        fits = Fits(support=Fit(intercept=intercept, coefficients={"log_odds": 0.1}))
-        critic = ScriptedCritic(otherwise={"support": LIKELY})
-        bound = replace(services(critic=critic, budget=roomy_budget()), fits=fits)
-        begun = state(drafts=[draft("Air scatters blue light.", [SKY])], drafts_left=0)
-        update = await hallucination_check(begun, bound, runtime(thresholds=Thresholds(supported=0.5)))
-        labels.append(update["claims"][0][0]["verdict"]["label"])
-    assert labels == ["fully supported", "no support"]
+@pytest.mark.parametrize(
+    ("least", "intercept", "label"),
+    [
+        (0.0, None, "fully supported"),
+        (0.8, None, "fully supported"),
+        (0.81, None, "no support"),
+        (0.5, 2.0, "fully supported"),
+        (0.5, -2.0, "no support"),
+    ],
+)
+async def test_a_claim_whose_support_as_calibrated_is_below_the_threshold_has_none(
+    least: float, intercept: float | None, label: str
+) -> None:
+    fits = Fits(support=None if intercept is None else Fit(intercept=intercept, coefficients={"log_odds": 0.1}))
+    (found,) = await checked(BLUE, judging(LIKELY), fits=fits, thresholds=Thresholds(supported=least))
+    assert found["verdict"]["label"] == label
 
 
 async def test_each_draft_has_its_own_claims_and_one_that_declines_none() -> None:
-    critic = ScriptedCritic({"Air scatters blue light.": "fully supported"})
-    begun = state(
-        drafts=[draft("I don't know.", [SKY], declined=True), draft("Air scatters blue light.", [SKY])],
-    )
-    update = await hallucination_check(begun, services(critic=critic, budget=roomy_budget()), runtime())
+    begun = state(drafts=[draft("I don't know.", [SKY], declined=True), draft(BLUE, [SKY])])
+    update = await run_node(hallucination_check, begun, critic=judging())
     assert [len(claims) for claims in update["claims"]] == [0, 1]
 
 
-async def test_a_statement_too_long_to_check_is_not_supported() -> None:
-    begun = state(drafts=[draft("Air scatters blue light " * 200 + ".", [SKY])])
-    update = await hallucination_check(begun, services(budget=roomy_budget()), runtime())
-    assert [one["verdict"] for one in update["claims"][0]] == [
-        verdict("no support", reason="The statement is too long to check.")
-    ]
-
-
 async def test_of_more_statements_than_a_draft_has_tokens_the_rest_is_not_supported() -> None:
-    critic = ScriptedCritic(otherwise={"support": "fully supported"})
-    begun = state(drafts=[draft("Air scatters blue light. " * (MOST_CLAIMS + 5), [SKY])], drafts_left=0)
-    update = await hallucination_check(begun, services(critic=critic, budget=roomy_budget()), runtime())
-    labels = [one["verdict"]["label"] for one in update["claims"][0]]
+    labels = [one["verdict"]["label"] for one in await checked(f"{BLUE} " * (MOST_CLAIMS + 5), judging())]
     assert labels == ["fully supported"] * MOST_CLAIMS + ["no support"] * 5
 
 
@@ -200,64 +171,43 @@ async def test_the_longest_draft_is_read_in_another_thread(unit: str, monkeypatc
     for module, name in ((node, "statements"), (check_claim, "rule")):
         monkeypatch.setattr(module, name, noted(getattr(module, name)))
     paragraph = (unit * LONGEST_CLAIM)[: LONGEST_CLAIM - 100]
-    text = "\n\n".join([paragraph] * (MAX_TOKENS * MAX_CHARACTERS_PER_TOKEN // LONGEST_CLAIM))
-    begun = state(drafts=[draft(text, [SKY] * 4)], drafts_left=0)
-    update = await hallucination_check(begun, services(budget=roomy_budget()), runtime())
-    assert {one["verdict"]["label"] for one in update["claims"][0]} == {"no support"}
+    claims = await checked("\n\n".join([paragraph] * (MAX_TOKENS * MAX_CHARACTERS_PER_TOKEN // LONGEST_CLAIM)))
+    assert {one["verdict"]["label"] for one in claims} == {"no support"}
     assert threads
     assert threading.get_ident() not in threads
 
 
 RED = "Air scatters blue light more than red light."
+QUOTED = "“Air scatters blue light. The sea is salt.”"
 
 
 @pytest.mark.parametrize(
-    ("text", "label", "reason", "asked"),
+    ("text", "label", "said", "reason", "asked"),
     [
-        ("Air scatters blue light.", "fully supported", "A passage says: “Air scatters blue light.”", False),
-        (RED, "no support", "No passage contains “red”.", False),
-        (
-            RED,
-            "partially supported",
-            "A passage says: “Air scatters blue light.” No passage contains “red”.",
-            False,
-        ),
-        ("The sea scatters blue light.", "no support", "The passages do not say so of the sea.", True),
-        ("The sea scatters blue light.", "unknown", "The critic gave no verdict.", False),
-        ("Bees make honey.", None, "No passage says this.", False),
+        (BLUE, "fully supported", "", f"A passage says: “{BLUE}”", False),
+        (RED, "no support", "", "No passage contains “red”.", False),
+        (RED, "partially supported", "", f"A passage says: “{BLUE}” No passage contains “red”.", False),
+        (SEA, "no support", "The passages do not say so of the sea.", "The passages do not say so of the sea.", True),
+        (SEA, "no support", "The passages fully support this.", f"The nearest that a passage says is: {QUOTED}", True),
+        (SEA, "partially supported", "The passages fully support this.", f"A passage says only: {QUOTED}", True),
+        (SEA, "unknown", "", "The critic gave no verdict.", False),
+        ("Bees make honey.", None, "", "No passage says this.", False),
     ],
 )
 async def test_with_explain_the_reason_of_a_claim_is_what_the_passages_say_or_lack(
-    text: str, label: str | None, reason: str, asked: bool
+    text: str, label: str | None, said: str, reason: str, asked: bool
 ) -> None:
-    critic = ScriptedCritic({text: label} if label else {}, reasons={text: reason})
-    begun = state(drafts=[draft(text, [SKY])], drafts_left=1)
-    update = await hallucination_check(begun, services(critic=critic, budget=roomy_budget()), runtime(explain=True))
-    assert update["claims"][0][0]["verdict"] == verdict(label or "no support", reason=reason)
+    """A reason that contradicts the verdict gives way to the quote."""
+    critic = ScriptedCritic({text: label} if label else {}, reasons={text: said})
+    (found,) = await checked(text, critic, left=1, explain=True)
+    assert found["verdict"] == verdict(label or "no support", reason=reason)
     assert critic.explained == ([text] if asked else [])
-
-
-@pytest.mark.parametrize(
-    ("label", "reason"),
-    [
-        ("no support", "The nearest that a passage says is: “Air scatters blue light. The sea is salt.”"),
-        ("partially supported", "A passage says only: “Air scatters blue light. The sea is salt.”"),
-    ],
-)
-async def test_a_reason_that_contradicts_the_verdict_gives_way_to_the_quote(label: str, reason: str) -> None:
-    text = "The sea scatters blue light."
-    critic = ScriptedCritic({text: label}, reasons={text: "The passages fully support this answer."})
-    begun = state(drafts=[draft(text, [SKY])])
-    update = await hallucination_check(begun, services(critic=critic, budget=roomy_budget()), runtime(explain=True))
-    assert update["claims"][0][0]["verdict"]["reason"] == reason
 
 
 @pytest.mark.parametrize(("explain", "asked"), [(False, "Why? Answer in one"), (True, "The verdict is: no support. ")])
 async def test_the_critic_is_told_the_verdict_or_for_a_redraft_asked_what_is_wrong(explain: bool, asked: str) -> None:
     model = ScriptedChat(script=[reply("no", top=[("no", -0.1)]), "The sea is not named so."])
-    made = replace(services(), critic=Critic(Chat(lambda: model, "scripted"))).with_budget(roomy_budget())
-    begun = state(drafts=[draft("The sea scatters blue light.", [SKY])], drafts_left=1)
-    update = await hallucination_check(begun, made, runtime(explain=explain))
-    assert update["claims"][0][0]["verdict"]["reason"] == "The sea is not named so."
+    (found,) = await checked(SEA, Critic(Chat(lambda: model, "scripted")), left=1, explain=explain)
+    assert found["verdict"]["reason"] == "The sea is not named so."
     assert model.calls[1][0][-1].text.startswith(asked)
     model.done()

@@ -4,14 +4,13 @@ import pytest
 
 from nodes.rewrite_query import cleaned, rewrite_query
 from run.context import Limits
-from tests.scripted import ScriptedGenerator, draft, passage, roomy_budget, runtime, services, state
+from tests.scripted import ScriptedGenerator, draft, passage, run_node, state
 
 
 async def rewritten(said: str, **changes: Any) -> tuple[dict[str, Any], ScriptedGenerator]:
     generator = ScriptedGenerator(queries=[said])
     begun = state(drafts=[draft("old")], drafts_left=0, **changes)
-    update = await rewrite_query(begun, services(generator, budget=roomy_budget()), runtime(limits=Limits(drafts=3)))
-    return update, generator
+    return (await run_node(rewrite_query, begun, generator=generator, limits=Limits(drafts=3))), generator
 
 
 async def test_a_new_query_is_added_and_drafts_start_anew() -> None:
@@ -68,17 +67,16 @@ async def test_a_name_that_the_nearest_passage_adds_makes_the_query_without_a_ca
 
 async def test_without_such_a_name_the_model_writes_a_query_only_if_it_may() -> None:
     generator = ScriptedGenerator()  # which has no query to give
-    made = services(generator, budget=roomy_budget())
-    update = await rewrite_query(state(passages=[passage("Air is cold.")]), made, runtime(rewriting="names"))
+    update = await run_node(
+        rewrite_query, state(passages=[passage("Air is cold.")]), generator=generator, rewriting="names"
+    )
     assert update == {"rewrites_left": 0, "decided": {"query": None}}
 
 
-async def test_the_model_is_told_what_is_known_and_what_is_missing() -> None:
+async def test_the_model_is_told_what_is_meant_what_is_known_and_what_is_missing() -> None:
     known = passage("It rains. The hall has a ceiling of oak <|im_end|> wood.")
-    changes = {
-        "question": "How old is the oak ceiling of the hall?",
-        "queries": ["How old is the oak ceiling of the hall?"],
-    }
-    _, generator = await rewritten("age", passages=[known, passage("Sea.")], relevant=[known["id"]], **changes)
-    (asked,) = generator.inputs("query")
-    assert asked["known"] == "\nKnown:\n- The hall has a ceiling of oak ‹|im_end|> wood.\nMissing: old"
+    said, meant = "And in winter?", "How old is the oak ceiling of the hall? And in winter?"
+    found = {"passages": [known, passage("Sea.")], "relevant": [known["id"]]}
+    _, generator = await rewritten("age", question=said, standalone=meant, queries=[said], **found)
+    known_ = "\nKnown:\n- The hall has a ceiling of oak ‹|im_end|> wood.\nMissing: old, winter"
+    assert generator.inputs("query") == [{"question": meant, "tried": f"- {said}", "known": known_}]

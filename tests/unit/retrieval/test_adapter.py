@@ -1,7 +1,5 @@
 """Any LangChain retriever is searched with what it takes, and gives no more than k."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -21,18 +19,6 @@ MARKDOWN = Filter(sources=("*.md",))
 class Plain(BaseRetriever):
     def _get_relevant_documents(self, query: str, *, run_manager: CallbackManagerForRetrieverRun) -> list[Document]:
         return FOUND
-
-
-class WithoutManager(BaseRetriever):
-    def _get_relevant_documents(self, query: str) -> list[Document]:
-        return FOUND
-
-
-class OtherArguments(BaseRetriever):
-    def _get_relevant_documents(
-        self, query: str, *, run_manager: CallbackManagerForRetrieverRun, fetch: int = 8
-    ) -> list[Document]:
-        return FOUND[:fetch]
 
 
 class SyncK(BaseRetriever):
@@ -68,7 +54,7 @@ class Anything(BaseRetriever):
         return FOUND
 
 
-@pytest.mark.parametrize("kind", [Plain, WithoutManager, OtherArguments, SyncK, AsyncK, Anything])
+@pytest.mark.parametrize("kind", [Plain, SyncK, AsyncK, Anything])
 @pytest.mark.parametrize("k", [2, 7])
 async def test_no_more_than_k_are_found(kind: type[BaseRetriever], k: int) -> None:
     assert await RetrieverAdapter(kind()).ainvoke("why", k=k) == FOUND[:k]
@@ -87,7 +73,7 @@ async def test_a_filter_is_given_to_a_retriever_that_takes_it() -> None:
     assert retriever.asked == [{"k": 2, "filter": MARKDOWN}]
 
 
-@pytest.mark.parametrize("kind", [Plain, OtherArguments, SyncK, AsyncK])
+@pytest.mark.parametrize("kind", [Plain, SyncK, AsyncK])
 async def test_a_filter_that_would_be_ignored_is_refused(kind: type[BaseRetriever]) -> None:
     with pytest.raises(RequestError, match=rf"The retriever {kind.__name__} takes no filter: leave it out\."):
         await RetrieverAdapter(kind()).ainvoke("why", k=2, filter=MARKDOWN)

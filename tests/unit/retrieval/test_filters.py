@@ -1,4 +1,4 @@
-"""What a filter may ask for, and how it is told."""
+"""What a filter may ask for, how it is told, and which paths fit its patterns."""
 
 import json
 from datetime import date
@@ -7,17 +7,9 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from retrieval.filters import Filter
+from retrieval.filters import Filter, matching
 
 FULL = Filter(sources=("lease*.pdf", "a b"), pages=(3, 5), since=date(2024, 1, 1), until=date(2024, 12, 31))
-
-
-@pytest.mark.parametrize(
-    "given", [{"sources": ["x"]}, {"pages": (1, 1)}, {"since": "2024-01-01"}, {"until": "2024-01-01"}]
-)
-def test_one_condition_makes_a_filter(given: dict[str, Any]) -> None:
-    assert Filter(**given)
-    assert not Filter()
 
 
 @pytest.mark.parametrize(
@@ -39,6 +31,8 @@ def test_a_filter_survives_json_and_is_known_again() -> None:
     again = Filter(**json.loads(FULL.model_dump_json()))
     assert again == FULL
     assert {FULL: "found"}[again] == "found"
+    assert FULL
+    assert not Filter()
 
 
 @pytest.mark.parametrize(
@@ -52,3 +46,22 @@ def test_a_filter_survives_json_and_is_known_again() -> None:
 )
 def test_it_is_told_as_one_gives_it(filter_: Filter, options: str) -> None:
     assert filter_.as_options() == options
+
+
+@pytest.mark.parametrize(
+    ("path", "pattern", "fit"),
+    [
+        ("/a/b/c.pdf", "c.pdf", True),
+        ("/a/b/c.pdf", "b/", True),
+        ("/a/b/c.pdf", "b/c.pdf", True),
+        ("/a/b/c.pdf", "a/c.pdf", False),
+        ("/a/b/c.pdf", "/b/c.pdf", False),
+        ("/a/b/c.pdf", "/a/*/c.pdf", True),
+        ("/a/b/c.pdf", "/a", True),
+        ("/a/b/c.pdf", ".pdf", False),
+        ("/a/b/c[1].pdf", "c[[]1].pdf", True),
+        ("", "*.pdf", False),
+    ],
+)
+def test_a_pattern_is_that_of_a_shell_on_the_end_of_the_path(path: str, pattern: str, fit: bool) -> None:
+    assert matching([(1, path.encode())], [pattern]) == ([1] if fit else [])

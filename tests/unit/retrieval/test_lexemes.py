@@ -1,7 +1,5 @@
 """How often a passage has a word, by the text of its tsvector."""
 
-from __future__ import annotations
-
 import pytest
 
 from retrieval.passage_columns import PassageColumns

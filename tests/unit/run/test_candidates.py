@@ -42,8 +42,7 @@ def test_a_long_way_from_certain_counts_in_the_papers_score_alone() -> None:
     """Support-first goes by labels."""
     unsure = verdict("fully supported", {"fully supported": 0.4, "partially supported": 0.3, "no support": 0.3})
     claims: Any = [{"text": "It.", "verdict": unsure, "quote": None}]
-    made = candidate(draft("It.", ["a"]), claims, verdict("5"), Weights(), "support-first")
-    assert made["score"] == 20
+    assert candidate(draft("It.", ["a"]), claims, verdict("5"), Weights(), "support-first")["score"] == 20
 
 
 def test_confidence_is_the_least_of_the_claims() -> None:
@@ -127,6 +126,5 @@ def test_a_claim_of_any_length_leaves_the_reason_one_sentence() -> None:
 
 
 def test_a_candidate_that_is_ranked_again_is_not_listed_again() -> None:
-    first = with_round([], [LESSER, BAD], "soft")
-    second = with_round(first, [LESSER, GOOD], "soft")
+    second = with_round(with_round([], [LESSER, BAD], "soft"), [LESSER, GOOD], "soft")
     assert [(one["round"], one["text"]) for one in second] == [(1, "Lesser."), (1, "Bad."), (2, "Good.")]

@@ -111,8 +111,7 @@ def test_what_is_set_in_part_keeps_the_rest_as_calibrated() -> None:
 def test_caution_is_the_least_confidence_of_what_is_said(
     caution: float | None, supported: float, relevant: float
 ) -> None:
-    context = Context(caution=caution, thresholds=Thresholds(supported=0.4, relevant=0.2))
-    found = context.effective_thresholds
+    found = Context(caution=caution, thresholds=Thresholds(supported=0.4, relevant=0.2)).effective_thresholds
     assert (found.supported, found.relevant) == (supported, relevant)
 
 

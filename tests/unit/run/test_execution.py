@@ -1,8 +1,7 @@
 """What a question holds while it is under way: a budget, verdicts asked once, and a search begun ahead."""
 
-from __future__ import annotations
-
 import asyncio
+from collections import defaultdict
 from typing import Any
 
 import pytest
@@ -13,7 +12,7 @@ from models.usage import LimitReachedError
 from prompts.grade_documents import RELEVANCE
 from retrieval.filters import Filter
 from run.context import Context, Limits
-from run.execution import CachedCritic, Execution, VerdictCache, budget_of, current_execution
+from run.execution import CachedCritic, Execution, budget_of, current_execution
 from run.prefetch import PrefetchingRetriever
 from tests.integration.graph.sky import Filtering
 from tests.scripted import NotScriptedError, ScriptedCritic, ScriptedRetriever, roomy_budget, state
@@ -21,7 +20,7 @@ from tests.scripted import NotScriptedError, ScriptedCritic, ScriptedRetriever, 
 
 def cached_critic(**otherwise: Any) -> tuple[CachedCritic, ScriptedCritic]:
     critic = ScriptedCritic(otherwise=otherwise)
-    return CachedCritic(critic, VerdictCache()).with_budget(roomy_budget()), critic
+    return CachedCritic(critic, {}, defaultdict(asyncio.Lock)).with_budget(roomy_budget()), critic
 
 
 async def test_nodes_of_one_execution_share_a_run() -> None:
@@ -63,7 +62,7 @@ async def test_what_is_being_asked_is_awaited() -> None:
         await answer.wait()
 
     slow = ScriptedCritic(otherwise={"relevance": "relevant"}, wait=wait)
-    cached = CachedCritic(slow, VerdictCache()).with_budget(roomy_budget())
+    cached = CachedCritic(slow, {}, defaultdict(asyncio.Lock)).with_budget(roomy_budget())
     both = [asyncio.create_task(cached.choose(RELEVANCE, question="Why?", passage="So.")) for _ in range(2)]
     await asyncio.sleep(0)
     answer.set()
@@ -74,7 +73,7 @@ async def test_what_is_being_asked_is_awaited() -> None:
 
 async def test_a_verdict_that_failed_is_asked_for_again() -> None:
     critic = ScriptedCritic({"So.": ["unknown", "relevant"]})
-    cached = CachedCritic(critic, VerdictCache()).with_budget(roomy_budget())
+    cached = CachedCritic(critic, {}, defaultdict(asyncio.Lock)).with_budget(roomy_budget())
     assert (await cached.choose(RELEVANCE, question="Why?", passage="So."))["label"] == "unknown"
     assert (await cached.choose(RELEVANCE, question="Why?", passage="So."))["label"] == "relevant"
 

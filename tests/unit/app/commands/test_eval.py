@@ -18,7 +18,6 @@ from app.settings import load_settings
 from app.terminal.screen import Screen
 from core.errors import RequestError
 from core.fingerprint import digest
-from evaluation.judging import judge
 from evaluation.records import Judgements, Record
 from tests.scripted import ScriptedGenerator
 from tests.unit.app.scripted_commands import enter_folder
@@ -73,7 +72,7 @@ def test_a_judge_that_gave_no_verdict_is_told(
     async def judge_records(*given: Any, **_: Any) -> Judgements:
         return Judgements(asked=11, unanswered=11, reason="The server refused\x1b[2J the request.")
 
-    monkeypatch.setattr(judge, "judge_records", judge_records)
+    monkeypatch.setattr("app.commands.eval.judge_records", judge_records)
     evaluate(options("--judge"))
     err = " ".join(capsys.readouterr().err.split())
     assert "The judge gave no verdict on 11 of 11 questions: The server refused the request." in err

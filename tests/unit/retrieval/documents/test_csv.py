@@ -76,31 +76,9 @@ def test_a_cell_of_a_megabyte_is_read_and_the_limit_is_put_back(table: Path) -> 
     assert csv.field_size_limit() == limit
 
 
-@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "latin-1"])
-def test_encodings(table: Path, encoding: str) -> None:
-    assert rows(table, "ville,café\nNoël,déjà\n".encode(encoding)) == [(1, "ville: Noël\ncafé: déjà")]
-
-
 def test_a_header_alone_is_unreadable(table: Path) -> None:
     with pytest.raises(UnreadableDocument, match=r"^table.csv has a header and no rows: "):
         rows(table, "a,b,c\n")
-
-
-@pytest.mark.parametrize("end", ["\n", "\r\n"])
-@pytest.mark.parametrize(
-    ("text", "wanted"),
-    [
-        ('first,address\nJohn,"120 any st., Anytown, WW"', "first: John\naddress: 120 any st., Anytown, WW"),
-        ('a,b,c\n1,"",""', "a: 1"),
-        (
-            'key,val\n1,"{""type"": ""Point"", ""at"": [102.0, 0.5]}"',
-            'key: 1\nval: {"type": "Point", "at": [102.0, 0.5]}',
-        ),
-        ('a,b\n1,"ha \n""ha"" \nha"', 'a: 1\nb: ha \n"ha" \nha'),
-    ],
-)
-def test_the_dialects_of_csv_spectrum(table: Path, text: str, wanted: str, end: str) -> None:
-    assert rows(table, text.replace("\n", end)) == [(1, wanted)]
 
 
 @pytest.mark.parametrize("cell", ["1," * 50_000 + "x", "1" * 100_000 + "x", "1 " * 50_000 + "x"])

@@ -113,10 +113,6 @@ def test_deleted_text_and_comments_are_left_out_and_insertions_kept() -> None:
             "2023-05-06",
         ),
         ("<dcterms:created>2020-01-02T03:04:05Z</dcterms:created>", "2020-01-02"),
-        (
-            "<dcterms:created>2020-01-02</dcterms:created><dcterms:modified>0001-01-01T00:00:00Z</dcterms:modified>",
-            "2020-01-02",
-        ),
         ("", None),
     ],
 )

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from benchmarks.documents import load
-from core.errors import UnreadableDocument
 from retrieval.documents.html import read_page
 from tests.unit.retrieval.documents.processor_time import bounded
 
@@ -122,13 +121,6 @@ def test_the_declared_encoding_is_used(tmp_path: Path) -> None:
     path.write_bytes(f'<html><head><meta charset="koi8-r"></head><p>{text}</p>'.encode("koi8-r"))
     assert load(path)[0].page_content == text
     assert load(path)[0].metadata == {"source": str(path), "page": None, "row": None, "date": None}
-
-
-def test_a_page_without_text_is_unreadable(tmp_path: Path) -> None:
-    path = tmp_path / "page.htm"
-    path.write_text("<html><script>x</script></html>")
-    with pytest.raises(UnreadableDocument, match=r"^page.htm holds no text: "):
-        load(path)
 
 
 # Pages that cost Python's parser, Beautiful Soup or a pattern the square of their size, and a word that is read there.

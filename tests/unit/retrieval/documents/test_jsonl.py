@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from benchmarks.documents import load
-from core.errors import EmptyDocument, UnreadableDocument
+from core.errors import UnreadableDocument
 from retrieval.documents.load import Loaded, parse
 
 
@@ -39,7 +39,7 @@ def test_bad_lines_are_named() -> None:
         "[]",
         '{"text": 3}',
         '{"txt": "x"}',
-        '{"text": "x", "metadata": {"a": NaN}}',
+        '{"text": NaN}',
         "[" * 100_000,
         '"text"',
         "null",
@@ -59,11 +59,6 @@ def test_bad_lines_only_are_unreadable() -> None:
         read("plain", "lines")
 
 
-def test_lines_without_text_are_empty() -> None:
-    with pytest.raises(EmptyDocument, match=r"^a.jsonl holds no text: "):
-        read({"text": " "})
-
-
 @pytest.mark.parametrize("ours", ["source", "page", "row", "offset", "date"])
 def test_what_is_said_of_every_passage_is_not_overwritten(tmp_path: Path, ours: str) -> None:
     path = tmp_path / "a.jsonl"
@@ -80,15 +75,10 @@ def test_metadata_are_bounded_and_hold_nothing_hidden() -> None:
     assert extra_of({"a\u200bb": "c\u202ed", "list": [{"k\u200b": "v\u200b"}]}) == {"ab": "cd", "list": [{"k": "v"}]}
     assert extra_of({"long": "x" * 1_001, "k" * 65: 1, "": 1, "kept": 1}) == {"kept": 1}
     assert len(extra_of({f"key {number}": number for number in range(100)}) or {}) == 32
-    assert read('{"text": "A.", "metadata": {"much": 1e999}}').sections[0].extra is None
+    assert read('{"text": "A.", "metadata": {"much": 1e999, "none": NaN}}').sections[0].extra is None
     assert read('{"text": "A.", "metadata": "none"}').sections[0].extra is None
 
 
 def test_a_separator_within_a_string_ends_no_line() -> None:
     sections = read('{"text": "one\u2028two\u0085three"}', {"text": "B."}).sections
     assert [(section.row, section.text) for section in sections] == [(1, "one\ntwo\nthree"), (2, "B.")]
-
-
-def test_a_binary_file_says_so() -> None:
-    with pytest.raises(UnreadableDocument, match=r"^a.jsonl is not text: "):
-        parse(Path("a.jsonl"), bytes(range(32)) * 100)

@@ -39,19 +39,6 @@ def test_each_page_is_a_document_with_its_number(tmp_path: Path) -> None:
     ]
 
 
-def test_wrapped_lines_are_sentences_again_and_headings_stay(tmp_path: Path) -> None:
-    path = written(tmp_path / "wrapped.pdf", pdf([f"Support\n{PARAGRAPH}\nAbstention\n{PARAGRAPH}"]))
-    lines = load(path)[0].page_content.split("\n")
-    assert lines[0] == "Support"
-    assert "Abstention" in lines
-    assert "so that a reader can check each claim." in lines[1]
-
-
-def test_an_empty_password_is_tried(tmp_path: Path) -> None:
-    path = written(tmp_path / "open.pdf", encrypted(pdf(["Readable without a password."]), ""))
-    assert load(path)[0].page_content == "Readable without a password."
-
-
 @pytest.mark.parametrize("algorithm", ["AES-256", "RC4-128"])
 def test_an_encrypted_file_says_so(tmp_path: Path, algorithm: str) -> None:
     path = written(tmp_path / "secret.pdf", encrypted(pdf(["Secret."]), "password", algorithm))

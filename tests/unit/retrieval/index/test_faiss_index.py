@@ -1,18 +1,12 @@
 """Exact and approximate indexes find the nearest, lose what is removed, and come back from their bytes."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import faiss
 import numpy as np
 import pytest
 
 from retrieval.index import faiss_index as nearest
+from retrieval.index.faiss_index import Index
 from retrieval.unit_vectors import Vectors
-
-if TYPE_CHECKING:
-    from retrieval.index.faiss_index import Index
 
 COUNT, DIMENSION = 3_000, 32
 
@@ -58,13 +52,6 @@ def test_among_a_few_the_nearest_are_found(index: Index, vectors: Vectors) -> No
     assert recall(index, vectors, np.arange(10, 10 + COUNT, 7)) >= 0.85
     assert nearest.search(index, vectors[:1], 10, np.array([500])) == [500]
     assert nearest.search(index, vectors[:1], 10, np.array([], dtype=np.int64)) == []
-
-
-def test_what_is_removed_is_found_no_more(index: Index, vectors: Vectors) -> None:
-    gone = nearest.search(index, vectors[:1], 20)
-    index.remove_ids(faiss.IDSelectorBatch(np.array([*gone, 999_999])))
-    assert index.ntotal == COUNT - 20
-    assert not set(nearest.search(index, vectors[:1], 50)) & set(gone)
 
 
 def test_an_index_comes_back_from_its_bytes(index: Index, vectors: Vectors) -> None:

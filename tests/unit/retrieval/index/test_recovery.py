@@ -1,14 +1,11 @@
 """What is taken over from a damaged database ends, wherever its tables lead."""
 
-import os
 import sqlite3
-from contextlib import closing
-from pathlib import Path
 
 import pytest
 
 from retrieval.index import recovery as module
-from retrieval.index.recovery import _rows, recover
+from retrieval.index.recovery import _rows
 
 SQL = "SELECT id, text FROM things"
 
@@ -62,32 +59,3 @@ def test_a_table_that_leads_back_is_left(things: sqlite3.Connection, monkeypatch
     broken = Broken(things, range(0), leads_back=True)
     assert taken(broken) == list(range(1, 1_001))
     assert broken.asked <= 6
-
-
-def test_what_is_no_database_gives_nothing(tmp_path: Path, things: sqlite3.Connection) -> None:
-    path = tmp_path / "x"
-    path.write_bytes(b"no database" * 100)
-    recover(path, things)
-    recover(tmp_path / "nowhere", things)
-
-
-@pytest.mark.timeout(30)
-@pytest.mark.parametrize("name", ["meta", "roots", "documents", "passages", "vectors", "spare_vectors"])
-def test_what_is_no_table_gives_nothing_and_ends(tmp_path: Path, things: sqlite3.Connection, name: str) -> None:
-    path, columns = tmp_path / "x", "(key, value, id, passage, hash, path, kind, seal)"
-    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        for table in ("meta", "roots", "documents", "passages", "vectors", "spare_vectors"):
-            connection.execute(f"CREATE TABLE {table} {columns}")
-        connection.execute("INSERT INTO meta (key, value) VALUES ('embedding', 'x'), ('dimension', '3')")
-        connection.execute("CREATE TABLE counted (id INTEGER PRIMARY KEY AUTOINCREMENT)")
-        connection.execute(f"DROP TABLE {name}")
-        endless = "WITH RECURSIVE n (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n)"
-        connection.execute(f"CREATE VIEW {name} {columns} AS {endless} SELECT 'index', x, x, x, x, x, x, x FROM n")  # noqa: S608
-    recover(path, things)
-    assert things.total_changes == 2_500
-
-
-@pytest.mark.timeout(30)
-def test_a_fifo_in_the_place_of_a_database_gives_nothing(tmp_path: Path, things: sqlite3.Connection) -> None:
-    os.mkfifo(tmp_path / "x")
-    recover(tmp_path / "x", things)

@@ -1,6 +1,5 @@
 """Many files read by processes: in order, ahead of their user, and not too far ahead."""
 
-import os
 import sys
 import threading
 import time
@@ -22,14 +21,6 @@ PATIENCE = 60  # seconds: nothing takes so long but what never happens
 
 def texts(readings: list[Reading]) -> list[str]:
     return ["".join(section.text for section in one.loaded.sections) if one.loaded else one.reason for one in readings]
-
-
-def test_a_document_is_read_as_it_is_in_this_process(tmp_path: Path) -> None:
-    (tmp_path / "a.csv").write_text("name,age\nÅsa,40\nBo,50\n", encoding="utf-8")
-    with Readers() as readers:
-        (reading,) = readers.read([os.fsencode(tmp_path / "a.csv")])
-    assert reading.loaded == Loaded([Section("name: Åsa\nage: 40", row=1), Section("name: Bo\nage: 50", row=2)])
-    assert (reading.status, reading.size, reading.reason) == ("read", 23, "")
 
 
 def test_all_that_is_known_of_a_section_arrives(tmp_path: Path) -> None:
