@@ -1,5 +1,6 @@
 """Show the pages of PDFs, and where quotes stand on them, from a sandboxed process."""
 
+import hashlib
 import io
 import os
 import tempfile
@@ -16,6 +17,7 @@ from retrieval.sandbox.process import ReaderProcess
 from retrieval.sandbox.replies import ReadLimits
 from retrieval.store import UPLOADS
 
+MOST_COPIES = 8  # of uploads, each up to SELFRAG_UPLOAD_MB
 _LIMITS = ReadLimits(seconds=20.0, memory=1_000_000_000)
 Uploaded = Callable[[Path], bytes | None]
 
@@ -31,7 +33,7 @@ class PageReader:
         """Read within limits for each page; ``uploaded`` gives the bytes of an upload that no disk has."""
         self._lock = Lock()
         self._process = ReaderProcess(limits)
-        self._uploaded = uploaded
+        self._copies = _Copies(uploaded)
 
     def __enter__(self) -> Self:
         return self
@@ -40,10 +42,11 @@ class PageReader:
         self.close()
 
     def close(self) -> None:
-        """End the process, also while it reads a page."""
+        """End the process, also while it reads a page, and remove the copies of uploads."""
         self._process.kill()
         with self._lock:
             self._process.close()
+            self._copies.close()
 
     def place_quote(
         self, path: Path, page: int, quote: str, checksum: str, *, before: str = "", after: str = ""
@@ -66,17 +69,45 @@ class PageReader:
         return _png(drawn) if isinstance(drawn, PagePicture) else None
 
     def _read(self, path: Path, task: PlaceQuote | DrawPage) -> PageQuote | PagePicture | None:
-        if not is_below(os.fsencode(path), UPLOADS):
-            with self._lock:
-                return self._process.read(os.fsencode(path), task).page
+        with self._lock:
+            file = self._copies.path_of(path, task.sha256) if is_below(os.fsencode(path), UPLOADS) else path
+            return self._process.read(os.fsencode(file), task).page if file else None
+
+
+class _Copies:
+    """Private copies of uploads in a temporary folder; of more than `MOST_COPIES` the one used longest ago goes."""
+
+    def __init__(self, uploaded: Uploaded) -> None:
+        self._uploaded = uploaded
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._kept: dict[str, Path] = {}  # by hash, the last one used last
+
+    def path_of(self, path: Path, checksum: str) -> Path | None:
+        """Return a copy of the upload that has a hash; None if it has another now, or cannot be copied."""
+        copy = self._kept.pop(checksum, None) or self._new(path, checksum)
+        if copy:
+            self._kept[checksum] = copy
+        while len(self._kept) > MOST_COPIES:
+            self._kept.pop(next(iter(self._kept))).unlink(missing_ok=True)
+        return copy
+
+    def _new(self, path: Path, checksum: str) -> Path | None:
         content = self._uploaded(path)
-        if content is None:
+        if content is None or hashlib.sha256(content).hexdigest() != checksum:
             return None
-        with suppress(OSError), tempfile.TemporaryDirectory() as folder, self._lock:  # OSError: as on a full disk
-            copy = Path(folder, "upload")
+        with suppress(OSError):  # as on a full disk
+            self._folder = self._folder or tempfile.TemporaryDirectory()
+            copy = Path(self._folder.name, f"{checksum}{path.suffix}")
             write_private(copy, content)
-            return self._process.read(os.fsencode(copy), task).page
+            return copy
         return None
+
+    def close(self) -> None:
+        """Remove all copies."""
+        self._kept.clear()
+        if self._folder:
+            self._folder.cleanup()
+            self._folder = None
 
 
 def _png(picture: PagePicture) -> bytes:
