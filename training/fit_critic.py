@@ -95,8 +95,10 @@ def main() -> None:
     print("\n".join([*lines, *more, said]))
     if options.write:
         where = f"{options.dataset.name} --paragraphs {options.paragraphs} --most {options.most}"
+        if options.scores:
+            where += f" --drafts {options.drafts.name} --scores {options.scores.name}"
         provenance = {
-            "command": f"python -m training.fit_critic {where} --drafts … --scores … --write",
+            "command": f"python -m training.fit_critic {where} --write",
             "fitted": date.today().isoformat(),
             "questions": str(len(traces)),
             "passages": str(len(passages.labels)),
