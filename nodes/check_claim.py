@@ -36,51 +36,59 @@ class Evidence:
 
 
 async def check_claim(
-    one: Statement,
-    evidence: Evidence,
-    services: Services,
-    context: Context,
-    *,
-    criticise: bool = False,
-    text_size: int = 0,
+    one: Statement, evidence: Evidence, services: Services, context: Context, *, text_size: int = 0
 ) -> Claim:
     """Return the claim, of a text of ``text_size`` characters, with its verdict and the quote that supports it.
 
-    If a fact of the claim is in no passage, or no quote fits, there is no call. With ``criticise`` the critic says what
-    is wrong with a claim that is not fully supported.
+    If a fact of the claim is in no passage, or no quote fits, there is no call.
     """
     passages, size = evidence.passages, evidence.size + max(text_size, len(one.text))
     ruled = await off_loop(size, rule, one, passages, evidence.question, evidence.elsewhere)
     if isinstance(ruled, str):
         return unsupported(one, ruled)
-    # The sentence that a pronoun refers to is put before the claim, so that the critic can resolve it.
-    shown = with_lead_in(one.text, one.context)
-    shown = shown if shown != one.text else f"{one.context} {shown}".strip()
-    asked = {
-        "question": as_data(evidence.asked or evidence.question),
-        "passages": numbered(passages),
-        "claim": as_data(shown),
-    }
+    asked = _asked(one.text, one.context, evidence)
     verdict = await support_of(asked, services, context)
     if context.explain:
         whole = with_lead_in(one.text, one.context)
         known, otherwise = await off_loop(size, of_support, verdict["label"], whole, ruled[0], passages)
         verdict = await explained(services.critic, SUPPORT, verdict, known, otherwise=otherwise, **asked)
-    elif criticise and SUPPORT.leaning(verdict) != "fully supported":
-        verdict = await services.critic.explain(SUPPORT, verdict, prompt=CRITICISE, **asked)
     checked = Claim(text=one.text, context=one.context, verdict=verdict, quote=ruled[0])
     both = verdict["label"] in LEVELS and len(ruled) > 1
     return {**checked, "second_quote": ruled[1]} if both else checked
 
 
 async def check_statement(one: Statement, evidence: Evidence, services: Services, context: Context) -> Claim:
-    """Return the claim as `check_claim` judges it by itself, whatever question it answers."""
+    """Return the claim as `check_claim` judges it by itself, whatever question it answers.
+
+    The threshold is ``verified``, or ``caution`` where that is higher.
+    """
     first, _, rest = with_lead_in(one.text, one.context).rstrip(" .!。！").partition(" ")
     # The critic's examples answer questions.
     asked = f"Is it true that {first.lower() if first.casefold() in STOP_WORDS else first} {rest}?"
     thresholds = context.effective_thresholds
-    alone = {"caution": None, "thresholds": thresholds.model_copy(update={"supported": thresholds.verified})}
+    least = max(thresholds.verified, context.caution or 0.0)
+    alone = {"caution": None, "thresholds": thresholds.model_copy(update={"supported": least})}
     return await check_claim(one, replace(evidence, asked=asked), services, context.model_copy(update=alone))
+
+
+async def criticised(claim: Claim, evidence: Evidence, services: Services) -> Claim:
+    """Return a claim that is not fully supported with what the critic says is wrong; a rule has said so itself."""
+    if claim["quote"] is None or SUPPORT.leaning(claim["verdict"]) == "fully supported":
+        return claim
+    asked = _asked(claim["text"], claim["context"], evidence)
+    verdict = await services.critic.explain(SUPPORT, claim["verdict"], prompt=CRITICISE, **asked)
+    return {**claim, "verdict": verdict}
+
+
+def _asked(text: str, context: str, evidence: Evidence) -> dict[str, str]:
+    # The sentence that a pronoun refers to is put before the claim, so that the critic can resolve it.
+    shown = with_lead_in(text, context)
+    shown = shown if shown != text else f"{context} {shown}".strip()
+    return {
+        "question": as_data(evidence.asked or evidence.question),
+        "passages": numbered(evidence.passages),
+        "claim": as_data(shown),
+    }
 
 
 def rule(one: Statement, passages: Sequence[Passage], question: str, elsewhere: Sequence[Passage]) -> list[Quote] | str:

@@ -6,8 +6,8 @@ from langgraph.runtime import Runtime
 
 from core.types import Claim, Draft
 from grounding.answers import repeats_question
-from grounding.claims import statements
-from nodes.check_claim import Evidence, check_claim, check_statement, unsupported
+from grounding.claims import Statement, statements
+from nodes.check_claim import Evidence, check_claim, check_statement, criticised, unsupported
 from nodes.concurrency import gather, off_loop
 from prompts.generate import MAX_TOKENS
 from run.candidates import is_supported
@@ -37,16 +37,18 @@ async def _claims_of(draft: Draft, state: SelfRAGState, services: Services, cont
     found = await off_loop(len(text), statements, text)
     if await off_loop(len(text), repeats_question, text, question_alone(state)):
         return [unsupported(one, "It only repeats the question.") for one in found]
-    redrafts = state["drafts_left"] > 0
     checked = await gather(
-        check_claim(one, evidence, services, context, criticise=redrafts, text_size=len(text))
-        for one in found[:MOST_CLAIMS]
+        check_claim(one, evidence, services, context, text_size=len(text)) for one in found[:MOST_CLAIMS]
     )
-    if any(is_supported(claim) for claim in checked):
-        beside = [
-            at for at, claim in enumerate(checked) if claim["verdict"]["label"] == "no support" and claim["quote"]
-        ]
-        alone = await gather(check_statement(found[at], evidence, services, context) for at in beside)
-        for at, claim in zip(beside, alone, strict=True):
-            checked[at] = claim if is_supported(claim) else checked[at]
+
+    async def by_itself(one: Statement, claim: Claim) -> Claim:
+        if claim["verdict"]["label"] != "no support" or not claim["quote"]:
+            return claim
+        alone = await check_statement(one, evidence, services, context)
+        return alone if is_supported(alone) else claim
+
+    if any(map(is_supported, checked)):
+        checked = await gather(map(by_itself, found, checked))
+    if state["drafts_left"] > 0 and not context.explain:
+        checked = await gather(criticised(claim, evidence, services) for claim in checked)
     return checked + [unsupported(one, "There are too many statements to check each.") for one in found[MOST_CLAIMS:]]

@@ -104,7 +104,8 @@ async def verdict_on(one: Statement, passages: list[Passage], services: Services
     whole = with_lead_in(one.text, one.context)
     size = len(whole) + sum(len(passage["text"]) for passage in passages)
     read = await off_loop(size, _nearest, f"{one.context} {one.text}", passages)
-    claim = await check_statement(one, Evidence("", read, elsewhere=passages), services, context)
+    alone = context.model_copy(update={"caution": None})
+    claim = await check_statement(one, Evidence("", read, elsewhere=passages), services, alone)
     unsupported = claim["verdict"]["label"] == "no support"
     quoted = [_quoted(quote, passages) for quote in quotes_of(claim)]
     if not unsupported and not await off_loop(size, missing_facts, whole, quoted, ""):

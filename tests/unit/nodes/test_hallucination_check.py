@@ -49,6 +49,25 @@ async def test_what_a_draft_says_beside_the_answer_is_judged_by_itself() -> None
     assert [one["question"] for one in critic.inputs][2:] == ["Is it true that the sea is salt?"]
 
 
+@pytest.mark.parametrize(("caution", "label"), [(None, "fully supported"), (0.8, "no support")])
+async def test_what_stands_beside_the_answer_is_refused_below_the_caution_asked_for(
+    caution: float | None, label: str
+) -> None:
+    def full(p: float) -> Any:
+        return verdict("fully supported", {"fully supported": p, "partially supported": 0.0, "no support": 1 - p})
+
+    critic = ScriptedCritic({BLUE: full(0.9), "The sea is salt.": [full(0.1), full(0.6)]})
+    known = Thresholds(supported=0.5, verified=0.4)
+    _, beside = await checked(SKY, critic, question="Why is the sky blue?", caution=caution, thresholds=known)
+    assert beside["verdict"]["label"] == label
+
+
+async def test_a_reason_is_asked_for_only_once_a_claim_has_failed_by_itself_too() -> None:
+    critic = ScriptedCritic({BLUE: "fully supported", "The sea is salt.": ["no support", "fully supported"]})
+    await checked(SKY, critic, left=1)
+    assert critic.explained == []
+
+
 async def test_beside_no_answer_nothing_is_judged_by_itself() -> None:
     critic = judging("no support")
     found = await checked(SKY, critic, question="Why is the sky blue?")
