@@ -82,15 +82,6 @@ def test_events_come_as_the_question_goes_on_and_the_result_last(rag: SelfRAG) -
     assert not [event for event in rag.stream(RENT, tokens=False) if isinstance(event, DraftToken)]
 
 
-def test_a_stream_that_is_left_ends_its_question(rag: SelfRAG, server: OpenAIServer) -> None:
-    stream = rag.stream(RENT)
-    assert next(stream) == NodeStarted("decide")
-    stream.close()
-    asked = len(server.asked)
-    assert rag.ask(DOGS).outcome == "grounded"
-    assert all(RENT not in str(one) for one in server.asked[asked + 1 :])
-
-
 def test_what_a_context_leaves_out_is_as_the_settings_say(settings: Settings, docs: Path) -> None:
     with SelfRAG.open(docs, settings=settings.model_copy(update={"selfrag_mode": "never"})) as rag:
         assert rag.ask(RENT, Context(k=1)).outcome == "direct"
