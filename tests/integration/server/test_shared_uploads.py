@@ -22,13 +22,23 @@ from retrieval.library.library import Library, open_store
 from retrieval.sandbox.pages import PageReader
 from retrieval.splitter import SplitSettings
 from retrieval.store import UPLOADS, Machine, Model
-from tests.integration.server.scripted_server import AIR, ANN, BOB, QUESTION, Models, client_of, tokens
+from tests.integration.server.scripted_server import (
+    AIR,
+    ANN,
+    BOB,
+    QUESTION,
+    RED,
+    Models,
+    client_of,
+    found,
+    listed,
+    tokens,
+)
 from tests.unit.retrieval.documents.pdfs import pdf
 from tests.unit.retrieval.fakes import BagOfWords
 
 psycopg = pytest.importorskip("psycopg", reason="psycopg is not installed: pip install -r requirements-postgres.txt")
 pytestmark = pytest.mark.postgres
-RED = "Red light is scattered less than blue light by the air of the sky."
 GREEN = "Green light of the sky is scattered by air as well."
 Start = Callable[..., FastAPI]
 
@@ -91,18 +101,6 @@ def library_of(app: FastAPI) -> Library:
     library = app.state.service.documents.library
     assert isinstance(library, Library)
     return library
-
-
-async def listed(client: httpx.AsyncClient, headers: dict[str, str] | None = None) -> dict[str, dict[str, Any]]:
-    answer = (await client.get("/api/documents", headers=headers)).json()
-    return {document["name"]: document for document in answer["documents"]}
-
-
-async def found(client: httpx.AsyncClient, headers: dict[str, str] | None = None, **options: Any) -> dict[str, str]:
-    """The texts of the passages that a question of the token's found, by the names of their documents."""
-    answer = await client.post("/api/ask", json={"question": QUESTION, "mode": "always", **options}, headers=headers)
-    assert answer.status_code == 200, answer.text
-    return {Path(passage["source"]).name: passage["text"] for passage in answer.json()["passages"]}
 
 
 async def put(client: httpx.AsyncClient, name: str, text: str, **options: Any) -> dict[str, Any]:
