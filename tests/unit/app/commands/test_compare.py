@@ -139,11 +139,9 @@ def test_output_by_its_suffix(capsys: pytest.CaptureFixture[str]) -> None:
     ("words", "part"),
     [
         ((), "The question is empty"),
-        (("x" * 8001,), "characters: shorten it"),
         ((QUESTION, "--set", "letters.jsonl"), "A question and --set are given"),
         (("--set", "letters.jsonl", "--reference", "x"), "--reference is for a single question"),
         (("--set", "none.jsonl"), "There is no file none.jsonl"),
-        (("--set", ""), "a path is empty"),
         ((QUESTION, "--docs", "none"), "none does not exist: check the path given to --docs."),
         ((QUESTION, "--output", "found.pdf"), "name a file that ends in .md, .html or .csv"),
         ((QUESTION, "--output", "none/found.md"), "none/found.md cannot be written"),

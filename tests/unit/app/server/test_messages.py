@@ -19,14 +19,12 @@ def messages(*said: tuple[str, Any]) -> list[Message]:
     ("said", "turns"),
     [
         ([("user", "c")], []),
-        ([("user", "a"), ("assistant", "b"), ("user", "c")], [("a", "b")]),
         (
             [("user", "a"), ("assistant", "b"), ("user", "c"), ("assistant", "d"), ("user", "e")],
             [("a", "b"), ("c", "d")],
         ),
         # it begins with an answer
         ([("assistant", "Hello!"), ("user", "a"), ("assistant", "b"), ("user", "c")], [("a", "b")]),
-        ([("assistant", "Hello!"), ("user", "c")], []),
         # two questions in a row, two answers in a row
         ([("user", "a"), ("user", "b"), ("assistant", "c"), ("user", "d")], [("a", ""), ("b", "c")]),
         ([("user", "a"), ("assistant", "b"), ("assistant", "c"), ("user", "d")], [("a", "b\nc")]),
