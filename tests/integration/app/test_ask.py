@@ -6,14 +6,13 @@ import json
 import os
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.command_line import Program
 from tests.integration.app.contract import keep_to_the_contract
 from tests.integration.langsmith_server import langsmith_of_this_machine
-from tests.integration.openai_server import OpenAIServer, Policy
+from tests.integration.openai_server import OpenAIServer
 
 RENT = "When does the tenant pay the monthly rent?"
 ANSWER = "The tenant pays the monthly rent in advance."
@@ -61,15 +60,6 @@ def test_the_run_is_drawn_beside_the_answer(program: Program, docs: Path) -> Non
     assert (program.folder / "run.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_a_second_question_does_not_index_again(program: Program, docs: Path) -> None:
-    assert "indexed:" in program(RENT, "--docs", str(docs)).err
-    again = program("Are dogs allowed in the garden?", "--docs", str(docs))
-    assert "indexed:" not in again.err
-    assert again.out == "Dogs are allowed in the garden.\n"
-    (docs / "lease.md").write_text("Nothing is said.")
-    assert "1 updated" in program(RENT, "--docs", str(docs)).err
-
-
 @pytest.mark.parametrize(
     ("question", "options", "outcome", "reason"),
     [
@@ -115,27 +105,6 @@ def test_the_cost_of_each_phase_is_a_table_on_stderr(program: Program, docs: Pat
     assert f" {total.split()[1]} model calls" in ended.err
     assert plain.startswith("One plain call over the 2 passages first found would read about ")
     assert "One plain call" not in program(RENT, "--docs", str(docs)).err
-
-
-class Liar(Policy):
-    """Drafts what the passages do not say, then half of it."""
-
-    def text(self, kind: str, inputs: Any) -> str:
-        if kind in ("draft", "mend"):
-            more = " The tenant pays monthly rent in pounds." if kind == "draft" else " Dogs pay rent in advance."
-            return ANSWER + more
-        return super().text(kind, inputs)
-
-
-def test_a_partly_supported_answer_is_marked_and_keeps_to_the_contract(
-    program: Program, docs: Path, server: OpenAIServer
-) -> None:
-    server.policy = Liar()
-    result = json.loads(program(RENT, "--docs", str(docs), "--json").out)
-    keep_to_the_contract(result)
-    assert (result["outcome"], result["stop_reason"]) == ("partially_grounded", "claims_unsupported")
-    assert "[not supported by the documents]" in result["answer"]
-    assert [claim["citations"] for claim in result["claims"]] == [[1], []]
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs names of any characters")
