@@ -70,7 +70,6 @@ def until(process: subprocess.Popen[str], said: str) -> str:
     """Read what the process says on stderr, to a text that it says."""
     read = ""
     while not read.endswith(said):
-        assert process.stderr
         one = process.stderr.read(1)
         assert one, f"it ended without {said!r}: {read}"
         read += one
@@ -171,7 +170,6 @@ def test_a_killed_chat_goes_on_and_pays_no_finished_node_again(
 ) -> None:
     hang(server, "support")
     with program.start("chat", "--docs", str(docs), "--mode", "always", stdin=subprocess.PIPE) as process:
-        assert process.stdin
         process.stdin.write(f"{RENT}\n")
         process.stdin.flush()
         server.wait_for("support", PATIENCE)

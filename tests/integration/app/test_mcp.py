@@ -50,7 +50,6 @@ def started(program: Program, *options: str) -> Iterator[subprocess.Popen[str]]:
 
 
 def send(process: subprocess.Popen[str], *messages: object) -> None:
-    assert process.stdin
     for message in messages:
         line = message if isinstance(message, bytes) else json.dumps(message).encode()
         process.stdin.buffer.write(line + b"\n")
@@ -58,7 +57,6 @@ def send(process: subprocess.Popen[str], *messages: object) -> None:
 
 
 def receive(process: subprocess.Popen[str]) -> dict[str, Any]:
-    assert process.stdout
     message: dict[str, Any] = json.loads(process.stdout.readline())
     assert message["jsonrpc"] == "2.0"
     return message
@@ -307,15 +305,12 @@ def test_it_ends_in_order(
 def test_a_client_that_is_gone_ends_it_in_order(program: Program, docs: Path) -> None:
     """It reads no more, and what is answered meanwhile finds nobody."""
     with started(program, "--docs", str(docs)) as process:
-        assert process.stdout
         send(process, HELLO, INITIALIZED)
         receive(process)
         process.stdout.close()
         send(process, *(calling(number, "list_documents") for number in range(1, 5)))
-        assert process.stdin
         process.stdin.close()
         assert process.wait(60) == 0
-        assert process.stderr
         assert process.stderr.read() == ""
 
 
@@ -325,7 +320,6 @@ def test_a_client_that_reads_nothing_does_not_hold_up_the_end(program: Program) 
         send(process, HELLO, INITIALIZED)
         receive(process)
         send(process, *({"jsonrpc": "2.0", "id": number, "method": "tools/list"} for number in range(1, 40)))
-        assert process.stdin
         process.stdin.close()
         assert process.wait(60) == 0
 

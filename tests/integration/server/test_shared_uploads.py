@@ -226,9 +226,7 @@ async def test_an_upload_that_is_replaced_while_it_is_read_is_the_new_one(
         def embed_documents(self, texts: list[str]) -> list[list[float]]:
             if texts == [RED] and not self.replaced:
                 self.replaced = True
-                uploads = library_of(b).store.uploads
-                assert uploads
-                uploads.put(UPLOADS + b"/ann/note.txt", GREEN.encode())
+                library_of(b).store.uploads.put(UPLOADS + b"/ann/note.txt", GREEN.encode())
             return super().embed_documents(texts)
 
     library_of(a).store.model = Model(Slow(), "bow")
@@ -241,9 +239,7 @@ async def test_an_upload_that_is_removed_while_it_is_read_stays_removed(
 ) -> None:
     class Slow(BagOfWords):
         def embed_documents(self, texts: list[str]) -> list[list[float]]:
-            uploads = library_of(b).store.uploads
-            assert uploads
-            assert uploads.remove(UPLOADS + b"/ann/note.txt")
+            assert library_of(b).store.uploads.remove(UPLOADS + b"/ann/note.txt")
             return super().embed_documents(texts)
 
     library_of(a).store.model = Model(Slow(), "bow")
@@ -260,7 +256,6 @@ async def test_an_upload_that_cannot_be_read_is_listed_with_the_reason_and_not_r
     assert (told["status"], told["passages"], told["reason"].startswith("broken.pdf ")) == ("failed", 0, True)
     assert (await listed(on_b))["broken.pdf"] == told
     uploads = library_of(b).store.uploads
-    assert uploads
     assert not uploads.unread()
     admin.execute("UPDATE documents SET sha256 = '' WHERE status = 'failed'")  # as of one that ends its reader
     assert not uploads.unread()

@@ -137,18 +137,3 @@ async def test_other_work_takes_the_place_of_a_run_and_waits_for_one() -> None:
         assert run.state == "queued"
     await run.wait()
     assert "draft_token" in kinds(run)
-
-
-async def test_other_work_that_is_cancelled_leaves_its_place() -> None:
-    runs = Runs(at_once=1, queue=0)
-
-    async def work() -> None:
-        async with runs.place():
-            await asyncio.Event().wait()
-
-    working = asyncio.create_task(work())
-    await asyncio.sleep(0)
-    working.cancel()
-    await asyncio.gather(working, return_exceptions=True)
-    run = runs.start("why", asking())
-    await run.wait()
