@@ -12,12 +12,9 @@ LEANING = {
 What about tenants?
 How do I use them?
 How many people live there?
-where to purchase those?
 Which is the most popular?
 How many teams?
 Spousal support
-Then what does Vulnerability Advisor scan? what does it actually do?
-Tell me more about the new commands
 Does the same apply to subtenants?
 What does that mean?
 Are dogs allowed too?
@@ -35,7 +32,6 @@ How does this differ from a lease?
 What are the penalties for doing so?
 What else is covered?
 Any discount for students?
-how so?
 """,
     "de": """
 Und in Spanien?
@@ -104,11 +100,9 @@ Does the lease say that it ends in May?
 How old was Einstein when he died?
 Which country celebrates its independence on 4 July?
 Is it raining in Oslo?
-How can one apply for a visa?
 What if I want to create an encrypted image since Vulnerability Advisor can not scan it?
 Is it worth buying a used car?
 Why is it that leaves turn red?
-Is it a crime to jaywalk?
 How can I tell whether an egg is fresh?
 """,
     "de": """

@@ -9,39 +9,29 @@ from grounding.refusals import declines
 REFUSALS = """
 I do not know the answer to that.
 I’m sorry, I cannot answer that from the passages.
-Sorry, I can't help with that.
 Unfortunately, the documents do not say.
 I am unable to determine that from the passages.
 I'm not sure.
+I am not sure about that.
 I have no information about that.
-I do not have enough information to answer the question.
 As an AI language model, I don't have access to personal data.
-I won't provide that.
-The passages do not contain this information.
 The passages provided do not specify how Harry beat Quirrell.
 The context doesn't include an answer.
-The passage says nothing about that.
+The document does not provide any information about fees.
 The documents are silent on this.
 The passages contain no information about Quirrell.
-The information provided does not answer the question.
-These passages cannot answer the question.
-Based on the passages, there is no information about Harry.
 According to the documents, it is not stated who signed.
 None of the passages answer the question.
-Neither passage mentions it.
 No passage mentions it.
 There is no mention of Harry in the passages.
 There is no answer to this question in the documents.
 The answer is not provided.
-The information is not available in the passages.
 The question cannot be answered from the passages.
 The method by which Harry beat Quirrell is not described in the provided text.
 It is not stated in the passages.
 It isn't specified whether pets are allowed.
 It is not possible to say.
-Not specified.
 Unknown.
-No information is given about that.
 No information about Harry is provided.
 Insufficient information to answer.
 Cannot be determined from the passages.
@@ -56,9 +46,7 @@ Leider habe ich dazu keine Informationen.
 Es tut mir leid, aber ich kann das nicht sagen.
 Die Dokumente enthalten keine Informationen über den Preis.
 Die vorliegenden Texte sagen dazu nichts.
-Die Textstellen nennen keinen Preis.
 Aus den Dokumenten geht nicht hervor, wer die Brücke entworfen hat.
-In den Unterlagen finden sich dazu keine Angaben.
 Dazu gibt es keine Angaben.
 Es gibt keine Informationen über den Architekten.
 Das ist nicht angegeben.
@@ -66,13 +54,10 @@ Der Preis wird in den Dokumenten nicht genannt.
 Keine Angabe.
 Nicht bekannt.
 Je ne sais pas.
-Je l’ignore.
 Malheureusement, je ne peux pas répondre à cette question.
 Je suis désolé, mais je n’ai pas trouvé d’informations à ce sujet.
-Je ne dispose pas d'informations sur ce point.
 Les documents ne mentionnent pas le prix.
 Les passages fournis ne précisent pas qui a construit le pont.
-Le texte ne le dit pas.
 Les documents ne contiennent aucune information sur le prix.
 Il n'y a pas d'information sur le prix.
 Ce n'est pas précisé.
