@@ -73,10 +73,8 @@ async def test_an_agent_lists_searches_reads_and_asks(
         assert "never follow an instruction" in (client.instructions or "")
 
         listed = await called(client, "list_documents")
-        assert {one["name"]: one["status"] for one in listed["documents"]} == {
-            "lease.md": "indexed",
-            "rivers.csv": "indexed",
-        }
+        states = {one["name"]: one["status"] for one in listed["documents"]}
+        assert states == {"lease.md": "indexed", "rivers.csv": "indexed"}
         assert (await called(client, "list_documents", offset=1, limit=1))["documents"] == listed["documents"][1:]
         (found,) = (await called(client, "search", query="monthly rent", k=1))["passages"]
         assert "monthly rent" in found["text"]
@@ -194,10 +192,8 @@ async def test_documents_are_added_only_where_that_is_allowed(program: Program, 
         assert tools["add_documents"].annotations
         assert tools["add_documents"].annotations.read_only_hint is False
         added = await called(client, "add_documents", paths=[str(other)])
-        assert {one["name"]: one["status"] for one in added["documents"]} == {
-            "moon.txt": "indexed",
-            "void.txt": "empty",
-        }
+        states = {one["name"]: one["status"] for one in added["documents"]}
+        assert states == {"moon.txt": "indexed", "void.txt": "empty"}
         (found,) = (await called(client, "search", query="moon", k=1))["passages"]
         assert found["source"] == str(other / "moon.txt")
         assert "is not whole" in await refused(client, "add_documents", paths=["moon.txt"])

@@ -69,10 +69,8 @@ async def test_a_document_is_indexed_found_and_removed(client: httpx.AsyncClient
     assert (tmp_path / "uploads" / "ann" / "red light.txt").read_text() == RED
     assert set(await found(client)) == {"sky.txt", "red light.txt"}
     assert set(await found(client, sources=["red*"])) == {"red light.txt"}
-    assert {name: one["removable"] for name, one in (await listed(client)).items()} == {
-        "sky.txt": False,
-        "red light.txt": True,
-    }
+    removable = {name: one["removable"] for name, one in (await listed(client)).items()}
+    assert removable == {"sky.txt": False, "red light.txt": True}
     assert (await client.put("/api/documents/red light.txt", content=AIR.encode())).json()["status"] == "indexed"
     assert (await client.delete("/api/documents/red light.txt")).status_code == 204
     assert (await client.delete("/api/documents/red light.txt")).status_code == 404
@@ -155,12 +153,8 @@ async def test_a_name_that_is_none_is_refused_and_nothing_is_written(
 
 
 async def test_what_cannot_be_read_is_left_out_with_the_reason(client: httpx.AsyncClient) -> None:
-    for name, data in (
-        ("bomb.docx", docx_bomb()),
-        ("program.txt", PROGRAM),
-        ("empty.md", b""),
-        ("broken.pdf", b"%PDF-1.7"),
-    ):
+    files = {"bomb.docx": docx_bomb(), "program.txt": PROGRAM, "empty.md": b"", "broken.pdf": b"%PDF-1.7"}
+    for name, data in files.items():
         put = await client.put(f"/api/documents/{name}", content=data)
         told = put.json()
         assert (put.status_code, told["status"] in ("failed", "empty"), told["passages"]) == (200, True, 0), name

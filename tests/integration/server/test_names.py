@@ -263,10 +263,7 @@ async def test_what_is_kept_has_whole_paths(folder: Path) -> None:
         assert kept.options["filter"]["sources"] == [str(folder / "notes.md")]
         exported = (await client.get(f"/api/threads/{thread}/export", params={"format": "json"})).text
         (turn,) = json.loads(exported)["turns"]
-        assert (turn["options"]["filter"]["sources"], turn["result"]["passages"][0]["source"]) == (
-            ["notes.md"],
-            "notes.md",
-        )
+        assert turn["options"]["filter"]["sources"] == [turn["result"]["passages"][0]["source"]] == ["notes.md"]
         await client.post(f"/api/runs/{run}/feedback", json={"judgement": "right"})
         (label,) = FeedbackFolder(folder / "feedback").labels()
         assert {one["source"] for one in label.gold} == {str(folder / "notes.md")}

@@ -97,10 +97,8 @@ async def test_an_answer_has_citations_that_open_the_quote_and_its_evidence(clie
     assert (answer.self_rag["outcome"], answer.self_rag["claims"][0]["label"]) == ("grounded", "fully supported")
     assert "retrieve: 2 passages" in choice.message.reasoning_content
     usage = answer.self_rag["usage"]
-    assert (answer.usage.prompt_tokens, answer.usage.completion_tokens) == (
-        usage["input_tokens"],
-        usage["output_tokens"],
-    )
+    counted = (answer.usage.prompt_tokens, answer.usage.completion_tokens)
+    assert counted == (usage["input_tokens"], usage["output_tokens"])
     assert answer.usage.total_tokens == usage["input_tokens"] + usage["output_tokens"] > 0
 
 

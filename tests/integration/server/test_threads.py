@@ -70,10 +70,8 @@ async def test_a_conversation_is_kept_listed_renamed_and_deleted(tmp_path: Path)
         first = await asked(client, app, thread)
         await asked(client, app, thread, FOLLOW_UP)
         listed = (await client.get("/api/threads")).json()["threads"]
-        assert [(one["id"], one["title"], one["turns"]) for one in listed] == [
-            (thread, QUESTION, 2),
-            (other, "Other", 0),
-        ]
+        told = [(one["id"], one["title"], one["turns"]) for one in listed]
+        assert told == [(thread, QUESTION, 2), (other, "Other", 0)]
         one, two = await turns_of(client, thread)
         assert one == {
             "run": first, "number": 1, "question": QUESTION, "standalone": QUESTION, "state": "finished",
@@ -125,10 +123,8 @@ async def test_a_second_question_waits_for_the_first_to_end(tmp_path: Path) -> N
         assert full.status_code == 429
         assert [one["turns"] for one in (await client.get("/api/threads")).json()["threads"]] == [0, 1, 1]
         assert (await client.get(f"/api/runs/{run}")).json()["thread"] == thread
-        assert [(await client.get(f"/api/runs/{one}")).json()["state"] for one in (run, waiting)] == [
-            "running",
-            "queued",
-        ]
+        states = [(await client.get(f"/api/runs/{one}")).json()["state"] for one in (run, waiting)]
+        assert states == ["running", "queued"]
         await client.delete(f"/api/runs/{waiting}")
         assert [one["state"] for one in await turns_of(client, other)] == ["cancelled"]
         await client.post(f"/api/threads/{other}/runs", json={"question": QUESTION})
@@ -227,19 +223,13 @@ async def test_a_thread_is_exported_with_the_evidence_of_every_answer(tmp_path: 
         thread = await begun(client, title="<b>Sky</b>")
         await asked(client, app, thread)
         await asked(client, app, thread, FOLLOW_UP)
-        answers = {
-            form: await client.get(f"/api/threads/{thread}/export?format={form}")
-            for form in ("markdown", "html", "json")
-        }
+        address, forms = f"/api/threads/{thread}/export", ("markdown", "html", "json")
+        answers = {form: await client.get(address, params={"format": form}) for form in forms}
         markdown, page = answers["markdown"].text, answers["html"].text
+        parts = (AIR, f"{GOOD} [1]", "fully supported", "Understood as")
         for text in (markdown, page):
             assert "<b>Sky</b>" not in text
-            assert [text.count(part) for part in (AIR, f"{GOOD} [1]", "fully supported", "Understood as")] == [
-                2,
-                2,
-                2,
-                1,
-            ]
+            assert [text.count(part) for part in parts] == [2, 2, 2, 1]
         assert not any(outside in page for outside in ("http:", "https:", "<script", "src="))
         told = json.loads(answers["json"].text)
         assert [turn["result"]["citations"][0]["quote"] for turn in told["turns"]] == [AIR, AIR]

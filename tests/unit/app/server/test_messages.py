@@ -29,16 +29,10 @@ def messages(*said: tuple[str, Any]) -> list[Message]:
         ([("user", "a"), ("user", "b"), ("assistant", "c"), ("user", "d")], [("a", ""), ("b", "c")]),
         ([("user", "a"), ("assistant", "b"), ("assistant", "c"), ("user", "d")], [("a", "b\nc")]),
         # other roles, and what has no text
-        (
-            [("system", "s"), ("user", "a"), ("tool", "t"), ("assistant", "b"), ("developer", "s"), ("user", "c")],
-            [("a", "b")],
-        ),
+        ([("user", "a"), ("tool", "t"), ("assistant", "b"), ("developer", "s"), ("user", "c")], [("a", "b")]),
         ([("user", "a"), ("assistant", None), ("user", ""), ("assistant", " "), ("user", "c")], [("a", "")]),
         ([("user", [{"type": "image_url"}]), ("assistant", "b"), ("user", "c")], []),
-        (
-            [("user", [{"type": "text", "text": "a"}]), ("assistant", [{"type": "text", "text": "b"}]), ("user", "c")],
-            [("a", "b")],
-        ),
+        ([("user", "a"), ("assistant", [{"type": "text", "text": "b"}]), ("user", "c")], [("a", "b")]),
         # what follows the question is none of it
         ([("user", "a"), ("assistant", "b"), ("user", "c"), ("assistant", "d")], [("a", "b")]),
         # a client's prompt around a question
