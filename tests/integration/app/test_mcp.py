@@ -17,15 +17,7 @@ from mcp.shared.exceptions import MCPError
 
 from tests.command_line import Program
 from tests.integration.app.test_serve import served
-from tests.integration.mcp_clients import (
-    HELLO,
-    READING,
-    called,
-    in_both_eras,
-    over_http,
-    over_stdio,
-    refused,
-)
+from tests.integration.mcp_clients import HELLO, READING, called, in_both_eras, over_http, over_stdio, refused
 from tests.integration.openai_server import HANG, Fault, Inputs, OpenAIServer, Policy
 
 RENT = "When does the tenant pay the monthly rent?"

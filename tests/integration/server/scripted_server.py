@@ -31,8 +31,6 @@ from tests.integration.graph.sky import AIR, GOOD, QUESTION, SALT, critic
 from tests.scripted import ScriptedCritic, ScriptedGenerator, ScriptedRetriever, services
 from tests.unit.retrieval.fakes import BagOfWords
 
-__all__ = ["AIR", "GOOD", "QUESTION", "SALT"]
-
 RED = "Red light is scattered less than blue light by the air of the sky."
 ADDRESS = "http://127.0.0.1:8321"
 ANN = {"Authorization": "Bearer ann-has-a-long-token"}

@@ -17,18 +17,8 @@ from starlette.requests import ClientDisconnect
 
 from app.server import documents
 from core.errors import IndexBusy, RequestError
-from tests.integration.server.scripted_server import (
-    AIR,
-    ANN,
-    BOB,
-    QUESTION,
-    RED,
-    app_with_documents,
-    client_of,
-    found,
-    listed,
-    tokens,
-)
+from tests.integration.graph.sky import AIR, QUESTION
+from tests.integration.server.scripted_server import ANN, BOB, RED, app_with_documents, client_of, found, listed, tokens
 
 PROGRAM = b"\x7fELF\x02\x01\x01" + bytes(range(256)) * 8
 

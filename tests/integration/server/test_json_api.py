@@ -10,18 +10,8 @@ import pytest
 
 from app.conversations.store import Threads
 from app.results.result import Result
-from tests.integration.server.scripted_server import (
-    AIR,
-    GOOD,
-    QUESTION,
-    Models,
-    client_of,
-    ended,
-    events_of,
-    listening,
-    scripted_app,
-    until,
-)
+from tests.integration.graph.sky import AIR, GOOD, QUESTION
+from tests.integration.server.scripted_server import Models, client_of, ended, events_of, listening, scripted_app, until
 
 
 async def test_an_answer_is_the_public_result() -> None:

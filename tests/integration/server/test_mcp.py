@@ -18,21 +18,11 @@ from app.server.mcp import http
 from app.server.runs import Run
 from app.server.service import Service
 from core.errors import ModelError
-from tests.integration.mcp_clients import (
-    HELLO,
-    READING,
-    called,
-    in_both_eras,
-    over_http,
-    progress_of,
-    refused,
-)
+from tests.integration.graph.sky import AIR, GOOD, QUESTION
+from tests.integration.mcp_clients import HELLO, READING, called, in_both_eras, over_http, progress_of, refused
 from tests.integration.server.scripted_server import (
-    AIR,
     ANN,
     BOB,
-    GOOD,
-    QUESTION,
     RED,
     Models,
     app_with_documents,

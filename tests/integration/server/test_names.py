@@ -20,8 +20,9 @@ from app.server.sources import Sources
 from core.errors import ModelError, RequestError
 from retrieval.library.library import Library
 from retrieval.sandbox.pages import PageReader
+from tests.integration.graph.sky import AIR, QUESTION
 from tests.integration.mcp_clients import over_http
-from tests.integration.server.scripted_server import AIR, QUESTION, Models, client_of, listening
+from tests.integration.server.scripted_server import Models, client_of, listening
 from tests.scripted import ScriptedCritic
 from tests.unit.retrieval.documents.pdfs import pdf
 from tests.unit.retrieval.fakes import BagOfWords

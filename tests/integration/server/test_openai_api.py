@@ -15,17 +15,8 @@ from openai import AsyncOpenAI
 from pydantic import SecretStr
 
 from app.server.streams import EventStream
-from tests.integration.graph.sky import critic
-from tests.integration.server.scripted_server import (
-    AIR,
-    GOOD,
-    QUESTION,
-    Models,
-    client_of,
-    listening,
-    scripted_app,
-    until,
-)
+from tests.integration.graph.sky import AIR, GOOD, QUESTION, critic
+from tests.integration.server.scripted_server import Models, client_of, listening, scripted_app, until
 
 ASKED: list[Any] = [{"role": "user", "content": QUESTION}]
 BODY = {"model": "self-rag", "messages": ASKED}

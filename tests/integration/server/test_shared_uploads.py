@@ -22,18 +22,8 @@ from retrieval.library.library import Library, open_store
 from retrieval.sandbox.pages import PageReader
 from retrieval.splitter import SplitSettings
 from retrieval.store import UPLOADS, Machine, Model
-from tests.integration.server.scripted_server import (
-    AIR,
-    ANN,
-    BOB,
-    QUESTION,
-    RED,
-    Models,
-    client_of,
-    found,
-    listed,
-    tokens,
-)
+from tests.integration.graph.sky import AIR, QUESTION
+from tests.integration.server.scripted_server import ANN, BOB, RED, Models, client_of, found, listed, tokens
 from tests.unit.retrieval.documents.pdfs import pdf
 from tests.unit.retrieval.fakes import BagOfWords
 

@@ -11,7 +11,8 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemM
 from app import studio
 from core.errors import RequestError
 from run.context import Context
-from tests.integration.server.scripted_server import GOOD, QUESTION, Models
+from tests.integration.graph.sky import GOOD, QUESTION
+from tests.integration.server.scripted_server import Models
 
 ROOT = Path(__file__).resolve().parents[3]
 
