@@ -1,7 +1,5 @@
 """``ask`` over documents and with a model server."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """``chat`` and ``threads`` over documents and with a model server."""
 
-from __future__ import annotations
-
 import json
 import os
 import pty

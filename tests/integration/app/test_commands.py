@@ -1,7 +1,5 @@
 """The commands beside ``ask``."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Wrong requests and models that cannot be had: one clear sentence, the right exit code, no traceback."""
 
-from __future__ import annotations
-
 import json
 import signal
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``eval``: what it writes, and that nothing is asked twice, whatever ended the run."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -1,7 +1,5 @@
 """One import and two lines: questions from Python, over documents or any retriever, sync and async."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Iterator

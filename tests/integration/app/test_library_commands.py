@@ -1,7 +1,5 @@
 """``library copy``, ``backup`` and ``restore``."""
 
-from __future__ import annotations
-
 import hashlib
 from contextlib import closing
 from pathlib import Path

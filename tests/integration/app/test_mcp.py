@@ -1,7 +1,5 @@
 """The command `mcp`: a process that the official client starts, and what it does with anything else on stdin."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import signal

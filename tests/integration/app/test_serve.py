@@ -1,7 +1,5 @@
 """The command `serve`: what it refuses, and a server in a process of its own from its start to SIGTERM."""
 
-from __future__ import annotations
-
 import asyncio
 import signal
 import socket

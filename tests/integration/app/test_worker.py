@@ -1,7 +1,5 @@
 """``worker``, and ``index`` where workers read."""
 
-from __future__ import annotations
-
 import signal
 from pathlib import Path
 

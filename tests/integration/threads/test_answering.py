@@ -1,7 +1,5 @@
 """The questions of a thread are answered one at a time, kept, and go on where they were cut off."""
 
-from __future__ import annotations
-
 import asyncio
 import sqlite3
 from collections import Counter

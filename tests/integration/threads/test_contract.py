@@ -1,7 +1,5 @@
 """Every store of threads keeps this contract: threads are kept, and found again by their owner alone."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -1,7 +1,5 @@
 """The graph of messages that chat front ends speak to."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

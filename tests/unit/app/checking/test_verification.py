@@ -1,7 +1,5 @@
 """How one sentence is searched for, judged, and given its quotes."""
 
-from __future__ import annotations
-
 import pytest
 
 from app.checking.verification import passages_for, require_claim, verify

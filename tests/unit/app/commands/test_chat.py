@@ -1,7 +1,5 @@
 """How the lines of a chat are read, and what its options say of each question."""
 
-from __future__ import annotations
-
 import io
 import sys
 

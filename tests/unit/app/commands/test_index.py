@@ -1,7 +1,5 @@
 """``index`` over a library that only notes what is asked of it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from unittest.mock import ANY, MagicMock, call
 

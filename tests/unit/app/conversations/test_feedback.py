@@ -1,7 +1,5 @@
 """What is kept of what people say of answers, and what `eval` makes of it."""
 
-from __future__ import annotations
-
 import stat
 from pathlib import Path
 from typing import Any, cast

@@ -1,7 +1,5 @@
 """Threads are kept, found again by their owner alone, and gone when they are deleted."""
 
-from __future__ import annotations
-
 import os
 import sqlite3
 import subprocess

@@ -1,7 +1,5 @@
 """A picture shows the graph or a run, whatever the texts in it, and goes into the file that was named."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What a client is told of an error beside its sentence."""
 
-from __future__ import annotations
-
 import pytest
 
 from app.server.errors import answer_to

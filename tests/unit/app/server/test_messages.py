@@ -1,7 +1,5 @@
 """Which question and which conversation the messages of a chat make, however they are ordered."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

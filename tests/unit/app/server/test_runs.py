@@ -1,7 +1,5 @@
 """Runs: bounded, queued, followed from any event on, and ended with their clients."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncGenerator, Callable
 
