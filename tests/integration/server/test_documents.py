@@ -250,12 +250,3 @@ async def test_a_document_is_seen_being_indexed(app: FastAPI, client: httpx.Asyn
         assert (await listed(client))["note.txt"]["status"] == "indexing"
         assert "note.txt" not in await listed(client, BOB)
     assert (await putting).json()["status"] == "indexed"
-
-
-async def test_without_tokens_the_library_and_all_uploads_are_the_persons(tmp_path: Path) -> None:
-    app = app_with_documents(tmp_path)
-    with client_of(app) as client:
-        await client.put("/api/documents/note.txt", content=RED.encode())
-        assert (tmp_path / "uploads" / "note.txt").is_file()
-        assert set(await found(client)) == {"sky.txt", "note.txt"}
-    app.state.service.documents.close()

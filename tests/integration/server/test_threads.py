@@ -63,21 +63,25 @@ async def turns_of(client: httpx.AsyncClient, thread: str) -> list[dict[str, Any
     return list((await client.get(f"/api/threads/{thread}")).json()["turns"])
 
 
-async def test_a_conversation_is_kept_listed_renamed_and_deleted(tmp_path: Path) -> None:
+async def test_a_conversation_is_kept_corrected_listed_renamed_and_deleted(tmp_path: Path) -> None:
     with app_in(tmp_path) as app, client_of(app) as client:
         assert (await client.get("/api/settings")).json()["threads"] is True
         thread, other = await begun(client), await begun(client, title="Other")
         first = await asked(client, app, thread)
-        await asked(client, app, thread, FOLLOW_UP)
+        last = await asked(client, app, thread, FOLLOW_UP)
+        await asked(client, app, thread, FOLLOW_UP, standalone="Is the sky blue?", replaces=last)
+        late = await client.post(f"/api/threads/{thread}/runs", json={"question": "x", "replaces": first})
+        assert (late.status_code, "Only the last question" in late.text) == (409, True)
         listed = (await client.get("/api/threads")).json()["threads"]
         told = [(one["id"], one["title"], one["turns"]) for one in listed]
         assert told == [(thread, QUESTION, 2), (other, "Other", 0)]
-        one, two = await turns_of(client, thread)
+        one, *later = await turns_of(client, thread)
         assert one == {
             "run": first, "number": 1, "question": QUESTION, "standalone": QUESTION, "state": "finished",
             "outcome": "grounded", "answer": GOOD, "message": None, "replaced": False, "began": one["began"],
         }  # fmt: skip
-        assert two["standalone"] == f"{QUESTION} {FOLLOW_UP}"
+        meant = [(turn["replaced"], turn["standalone"]) for turn in later]
+        assert meant == [(True, f"{QUESTION} {FOLLOW_UP}"), (False, "Is the sky blue?")]
         renamed = (await client.patch(f"/api/threads/{thread}", json={"title": "The sky"})).json()
         assert (renamed["title"], renamed["turns"]) == ("The sky", 2)
         assert (await client.delete(f"/api/threads/{thread}")).status_code == 204
@@ -90,21 +94,6 @@ async def test_a_server_without_a_store_says_so() -> None:
     with client_of(scripted_app()) as client:
         assert (await client.get("/api/settings")).json()["threads"] is False
         assert (await client.post("/api/threads", json={})).status_code == 404
-
-
-async def test_a_correction_replaces_the_last_question_alone(tmp_path: Path) -> None:
-    with app_in(tmp_path) as app, client_of(app) as client:
-        thread = await begun(client)
-        first = await asked(client, app, thread)
-        last = await asked(client, app, thread, FOLLOW_UP)
-        await asked(client, app, thread, FOLLOW_UP, standalone="Is the sky blue?", replaces=last)
-        turns = await turns_of(client, thread)
-        assert [(one["replaced"], one["standalone"]) for one in turns[1:]] == [
-            (True, f"{QUESTION} {FOLLOW_UP}"),
-            (False, "Is the sky blue?"),
-        ]
-        late = await client.post(f"/api/threads/{thread}/runs", json={"question": "x", "replaces": first})
-        assert (late.status_code, "Only the last question" in late.text) == (409, True)
 
 
 async def test_a_second_question_waits_for_the_first_to_end(tmp_path: Path) -> None:
@@ -134,17 +123,6 @@ async def test_a_second_question_waits_for_the_first_to_end(tmp_path: Path) -> N
         assert (app.state.service.runs.count("running"), app.state.service.runs.count("queued")) == (0, 0)
         models.gate.set()
         await asked(client, app, thread, FOLLOW_UP)
-
-
-async def test_a_disk_that_is_full_begins_no_turn_and_is_told(tmp_path: Path) -> None:
-    threads, models = Threads(tmp_path / "threads"), Models()
-    with client_of(scripted_app(models, threads=threads)) as client:
-        thread = await begun(client)
-        threads._connection.execute("PRAGMA max_page_count = 1")  # which is the pages that there are
-        full = await client.post(f"/api/threads/{thread}/runs", json={"question": "long " * 1_600})
-        assert (full.status_code, "make room on its disk" in full.text, models.calls) == (507, True, [])
-        assert await turns_of(client, thread) == []
-    threads.close()
 
 
 @pytest.mark.parametrize(
