@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -83,10 +83,3 @@ async def progress_of(client: Client, question: str) -> list[tuple[float, str]]:
     result = await client.call_tool("ask", {"question": question}, progress_callback=note)
     assert not result.is_error
     return told
-
-
-def require_nodes_in_order(told: Sequence[tuple[float, str]], nodes: Sequence[str]) -> None:
-    """Require that each node is said to start and then to finish, in this order, with rising numbers."""
-    assert [number for number, _ in told] == list(range(1, len(told) + 1))
-    words = [message.split(":")[0] for _, message in told]
-    assert words == [f"{node} {what}" for node in nodes for what in ("started", "finished")]

@@ -1,7 +1,5 @@
 """The command line with a model server, a home, and a few documents."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

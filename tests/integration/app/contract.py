@@ -1,7 +1,5 @@
 """The contract of ``--json``: what its types do not say. `Result` has its keys, and test_public_names holds them."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The whole program calls nobody but the model that the user named, and writes nowhere but into its own home."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

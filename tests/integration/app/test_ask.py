@@ -1,21 +1,16 @@
 """``ask`` over documents and with a model server."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from app.libraries import SAMPLE
-from app.results.result import SPENT
 from tests.command_line import Program
 from tests.integration.app.contract import keep_to_the_contract
 from tests.integration.langsmith_server import langsmith_of_this_machine
-from tests.integration.openai_server import OpenAIServer, Policy
+from tests.integration.openai_server import OpenAIServer
 
 RENT = "When does the tenant pay the monthly rent?"
 ANSWER = "The tenant pays the monthly rent in advance."
@@ -63,15 +58,6 @@ def test_the_run_is_drawn_beside_the_answer(program: Program, docs: Path) -> Non
     assert (program.folder / "run.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_a_second_question_does_not_index_again(program: Program, docs: Path) -> None:
-    assert "indexed:" in program(RENT, "--docs", str(docs)).err
-    again = program("Are dogs allowed in the garden?", "--docs", str(docs))
-    assert "indexed:" not in again.err
-    assert again.out == "Dogs are allowed in the garden.\n"
-    (docs / "lease.md").write_text("Nothing is said.")
-    assert "1 updated" in program(RENT, "--docs", str(docs)).err
-
-
 @pytest.mark.parametrize(
     ("question", "options", "outcome", "reason"),
     [
@@ -82,6 +68,8 @@ def test_a_second_question_does_not_index_again(program: Program, docs: Path) ->
         (RENT, ("--strategy", "per-passage"), "grounded", "accepted"),
         (RENT, ("--k", "1"), "grounded", "accepted"),
         (RENT, ("--explain",), "grounded", "accepted"),
+        (RENT, ("--source", "lease*"), "grounded", "accepted"),
+        (RENT, ("--source", "*.csv"), "abstained", "nothing_relevant"),
         ("How did Harry beat Quirrell?", (), "abstained", "nothing_relevant"),
         ("How did Harry beat Quirrell?", ("--fallback", "direct"), "direct", "fallback"),
     ],
@@ -108,31 +96,6 @@ def test_every_option_keeps_to_the_contract(
         assert len(result["queries"]) == 3
 
 
-DOGS = "Are dogs allowed in the garden?"
-
-
-@pytest.mark.parametrize(
-    ("options", "answers"),
-    [
-        (("--source", "lease*"), True),
-        (("--source", "*.csv"), False),
-        (("--source", "*.csv", "--source", "*.md"), True),
-        (("--since", "2001", "--until", "2001-12"), True),
-        (("--source", "*.md", "--until", "2001-05"), True),
-    ],
-)
-def test_a_filter_holds_for_every_search(program: Program, docs: Path, options: tuple[str, ...], answers: bool) -> None:
-    os.utime(docs / "lease.md", (990_000_000, 990_000_000))  # in May 2001
-    ended = program(DOGS, "--docs", str(docs), "--json", *options)
-    result = json.loads(ended.out)
-    keep_to_the_contract(result)
-    assert (ended.code, result["outcome"]) == (0, "grounded" if answers else "abstained")
-    searches = [step for step in result["path"] if step["node"] == "retrieve"]
-    assert [set(step) for step in searches] == [{"node", "seconds", *SPENT, "query", "retrieved"}] * len(searches)
-    assert len(searches) == (1 if answers else 3)
-    assert {step["retrieved"] for step in searches} == {2 if "*.csv" in options and answers else 1}
-
-
 def test_the_cost_of_each_phase_is_a_table_on_stderr(program: Program, docs: Path) -> None:
     ended = program(RENT, "--docs", str(docs), "--costs")
     assert ended.out.strip() == ANSWER
@@ -140,34 +103,6 @@ def test_the_cost_of_each_phase_is_a_table_on_stderr(program: Program, docs: Pat
     assert f" {total.split()[1]} model calls" in ended.err
     assert plain.startswith("One plain call over the 2 passages first found would read about ")
     assert "One plain call" not in program(RENT, "--docs", str(docs)).err
-
-
-class Liar(Policy):
-    """Drafts what the passages do not say, then half of it."""
-
-    def text(self, kind: str, inputs: Any) -> str:
-        if kind in ("draft", "mend"):
-            more = " The tenant pays monthly rent in pounds." if kind == "draft" else " Dogs pay rent in advance."
-            return ANSWER + more
-        return super().text(kind, inputs)
-
-
-def test_a_partly_supported_answer_is_marked_and_keeps_to_the_contract(
-    program: Program, docs: Path, server: OpenAIServer
-) -> None:
-    server.policy = Liar()
-    result = json.loads(program(RENT, "--docs", str(docs), "--json").out)
-    keep_to_the_contract(result)
-    assert (result["outcome"], result["stop_reason"]) == ("partially_grounded", "claims_unsupported")
-    assert "[not supported by the documents]" in result["answer"]
-    assert [claim["citations"] for claim in result["claims"]] == [[1], []]
-
-
-def test_a_bare_question_asks_the_sample_and_says_so(program: Program) -> None:
-    ended = program("what are points on a mortgage")
-    assert ended.code == 0
-    assert "Points on a mortgage" in ended.out
-    assert ended.err.startswith(f"note: your library is empty, so this asks the sample in {SAMPLE}; ")
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs names of any characters")
@@ -214,19 +149,6 @@ def test_on_a_terminal_the_trace_streams_and_citations_are_numbered(program: Pro
     assert plain.index("decide") < plain.index("finish") < plain.index(f"{ANSWER} [1]")
     assert re.search(r"\[1\] lease\.md · Lease +“The tenant pays", plain)
     assert "grounded · accepted" in plain
-
-
-def test_settings_come_from_the_environment_and_from_a_file(program: Program, docs: Path) -> None:
-    (program.folder / ".env").write_text("SELFRAG_MODE=never\nSELFRAG_K=1\n")
-    del program.environment["PYTHON_DOTENV_DISABLED"]
-
-    def reason(*options: str, **environment: str) -> str:
-        ended = program(RENT, "--docs", str(docs), "--json", *options, environment=environment)
-        return str(json.loads(ended.out)["stop_reason"])
-
-    assert reason() == "mode_never"
-    assert reason(SELFRAG_MODE="always") == "accepted"
-    assert reason("--mode", "adaptive") == "accepted"
 
 
 def test_another_model_may_judge(program: Program, docs: Path, server: OpenAIServer) -> None:

@@ -1,7 +1,5 @@
 """``chat`` and ``threads`` over documents and with a model server."""
 
-from __future__ import annotations
-
 import json
 import os
 import pty
@@ -70,7 +68,6 @@ def until(process: subprocess.Popen[str], said: str) -> str:
     """Read what the process says on stderr, to a text that it says."""
     read = ""
     while not read.endswith(said):
-        assert process.stderr
         one = process.stderr.read(1)
         assert one, f"it ended without {said!r}: {read}"
         read += one
@@ -94,10 +91,8 @@ def test_json_is_a_line_of_the_contract_for_each_question(program: Program, docs
     for result in results:
         keep_to_the_contract(result)
     assert (ended.code, ended.err) == (0, "")
-    assert [(one["question"], one["standalone"]) for one in results] == [
-        (RENT, RENT),
-        (FOLLOW_UP, f"{RENT} {FOLLOW_UP}"),
-    ]
+    meant = [(one["question"], one["standalone"]) for one in results]
+    assert meant == [(RENT, RENT), (FOLLOW_UP, f"{RENT} {FOLLOW_UP}")]
 
 
 @pytest.mark.parametrize(
@@ -171,7 +166,6 @@ def test_a_killed_chat_goes_on_and_pays_no_finished_node_again(
 ) -> None:
     hang(server, "support")
     with program.start("chat", "--docs", str(docs), "--mode", "always", stdin=subprocess.PIPE) as process:
-        assert process.stdin
         process.stdin.write(f"{RENT}\n")
         process.stdin.flush()
         server.wait_for("support", PATIENCE)

@@ -1,7 +1,5 @@
 """``check`` through a model server: what it prints and writes, how it ends, and what it keeps."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

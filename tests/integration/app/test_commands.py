@@ -1,13 +1,12 @@
 """The commands beside ``ask``."""
 
-from __future__ import annotations
-
-import os
 import re
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from app.version import VERSION
 from tests.command_line import Program
@@ -65,23 +64,12 @@ def test_the_library_is_filled_asked_and_listed(program: Program, docs: Path, tm
     assert [name in listed.out for name in ("lease.md", "rivers.csv", "other.txt")] == [True] * 3
     assert listed.err == ""
 
+    refused = program("index", "--remove", str(docs / "lease.md"))
+    assert (refused.code, "index --exclude leaves it out" in refused.err) == (2, True)
     (docs / "rivers.csv").unlink()
     again = program("index")
     assert (again.out, "1 removed" in again.err) == ("The library holds 2 documents, 2 passages.\n", True)
     assert program("index", "--remove", str(docs)).out == "The library holds 1 documents, 1 passages.\n"
-
-
-def test_a_file_of_a_folder_is_excluded_and_included_again(program: Program, docs: Path) -> None:
-    program("index", str(docs))
-    lease = docs / "lease.md"
-    refused = program("index", "--remove", str(lease))
-    assert (refused.code, refused.err.count("\n")) == (2, 1)
-    assert "index --exclude leaves it out" in refused.err
-    assert program("index", "--exclude", str(lease)).out == "The library holds 1 documents, 1 passages.\n"
-    assert "lease" not in program(RENT, "--mode", "always", "--json").out
-    assert "The tenant pays" in program(RENT, "--docs", str(lease)).out  # apart from the library
-    assert program("index", str(docs)).out == "The library holds 1 documents, 1 passages.\n"
-    assert program("index", "--include", str(lease)).out == "The library holds 2 documents, 2 passages.\n"
 
 
 def test_an_index_is_checked_and_mended(program: Program, docs: Path, tmp_path: Path) -> None:
@@ -95,32 +83,10 @@ def test_an_index_is_checked_and_mended(program: Program, docs: Path, tmp_path: 
     assert program("index", "--verify").out == sound.out
 
 
-def test_links_out_of_a_folder_are_followed_where_that_is_asked_for(
-    program: Program, docs: Path, tmp_path: Path
-) -> None:
-    (tmp_path / "credentials").write_text("The password is sesame.")
-    (docs / "readme.md").symlink_to(tmp_path / "credentials")
-    ended = program("index", str(docs))
-    assert ended.code == 0
-    assert f"skipped: {docs / 'readme.md'}: a link out of its folder: " in ended.err
-    assert "The library holds 2 documents, " in ended.out
-    assert "The library holds 3 documents, " in program("index", str(docs), "--follow-links").out
-    assert "The library holds 3 documents, " in program("index").out
-    assert "The library holds 2 documents, " in program("index", str(docs), "--no-follow-links").out
-    ended = program("index", "--follow-links")
-    assert (ended.code, ended.err) == (
-        2,
-        "error: --follow-links holds for the folders that are named with it: name them.\n",
-    )
-
-
+@pytest.mark.usefixtures("readable_by_all")
 def test_what_is_kept_is_for_the_user_alone_whatever_the_umask(program: Program, docs: Path, tmp_path: Path) -> None:
-    before = os.umask(0o022)
-    try:
-        assert program("index", str(docs)).code == 0
-        assert program(RENT, "--docs", str(docs)).code == 0
-    finally:
-        os.umask(before)
+    assert program("index", str(docs)).code == 0
+    assert program(RENT, "--docs", str(docs)).code == 0
     libraries = tmp_path / "home" / "libraries"
     kept = [libraries, *libraries.rglob("*")]
     assert len(kept) > 8

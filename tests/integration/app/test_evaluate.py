@@ -1,7 +1,5 @@
 """``eval``: what it writes, and that nothing is asked twice, whatever ended the run."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil
@@ -149,12 +147,8 @@ def test_the_samples_questions_are_asked_of_the_sample(small_sample: Program, do
         (("none.jsonl",), "There is no file none.jsonl"),
         ((), "DATASET"),
         (("--systems", "best"), "best is no system"),
-        (("--systems", ","), "none is no system"),
-        (("--systems", "plain,plain"), "Two systems are named plain"),
         (("--variant", "wide:k=0"), "The variant wide has a wrong k"),
         (("--most", "0"), "'0' is no number from 1"),
-        (("--concurrency", "many"), "'many' is no number from 1"),
-        (("--paragraphs", "4-2"), "'4-2' is no number such as 7 and no range such as 3-5"),
         (("--docs", "none"), "none does not exist"),
         (("--paragraphs", "1-2"), "has no paragraphs to choose from"),
     ],

@@ -1,7 +1,5 @@
 """One import and two lines: questions from Python, over documents or any retriever, sync and async."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Iterator
@@ -56,11 +54,8 @@ def test_the_result_is_what_the_command_line_prints(rag: SelfRAG, program: Progr
     printed = json.loads(program(RENT, "--docs", str(docs), "--json").out)
     keep_to_the_contract(asked)
     assert (asked["outcome"], asked["answer"], asked["citations"][0]["quote"]) == ("grounded", ANSWER, ANSWER)
-    assert [asked.keys(), asked["claims"], asked["citations"]] == [
-        printed.keys(),
-        printed["claims"],
-        printed["citations"],
-    ]
+    assert asked.keys() == printed.keys()
+    assert (asked["claims"], asked["citations"]) == (printed["claims"], printed["citations"])
 
 
 async def test_while_an_event_loop_runs_both_ways_give_the_same(settings: Settings, docs: Path) -> None:
@@ -80,15 +75,6 @@ def test_events_come_as_the_question_goes_on_and_the_result_last(rag: SelfRAG) -
     for one in ended:
         assert events.index(NodeStarted(one.node)) < events.index(one)
     assert not [event for event in rag.stream(RENT, tokens=False) if isinstance(event, DraftToken)]
-
-
-def test_a_stream_that_is_left_ends_its_question(rag: SelfRAG, server: OpenAIServer) -> None:
-    stream = rag.stream(RENT)
-    assert next(stream) == NodeStarted("decide")
-    stream.close()
-    asked = len(server.asked)
-    assert rag.ask(DOGS).outcome == "grounded"
-    assert all(RENT not in str(one) for one in server.asked[asked + 1 :])
 
 
 def test_what_a_context_leaves_out_is_as_the_settings_say(settings: Settings, docs: Path) -> None:
@@ -134,7 +120,6 @@ def test_an_index_that_cannot_be_read_any_more_does_not_lose_the_answer(rag: Sel
     def damaged() -> str:
         raise IndexDamaged("The index is damaged.")
 
-    assert rag.library
     rag.library.content_hash = damaged  # type: ignore[method-assign]
     result = rag.ask(RENT)
     assert (result.answer, result.stamp.index) == (ANSWER, None)

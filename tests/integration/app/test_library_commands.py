@@ -1,7 +1,5 @@
 """``library copy``, ``backup`` and ``restore``."""
 
-from __future__ import annotations
-
 import hashlib
 from contextlib import closing
 from pathlib import Path
@@ -9,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from retrieval.library.library import open_store
-from retrieval.searching_store import Store
 from retrieval.store import Model, Upload
 from tests.command_line import Program
 from tests.unit.retrieval.fakes import BagOfWords
@@ -91,27 +88,6 @@ def test_what_cannot_be_done_is_one_sentence(filled: Program, arguments: tuple[s
 
 
 @pytest.mark.postgres
-def test_a_backup_is_restored_with_what_servers_were_sent(
-    filled: Program, tmp_path: Path, docs: Path, postgres_url: str
-) -> None:
-    filled.environment["SELFRAG_STORE"] = postgres_url
-    assert filled("index", str(docs)).code == 0
-    upload(postgres_url, "library")
-    file = tmp_path / "backup.zip"
-    assert filled("index").code == 0  # it reads the upload
-    assert filled("library", "backup", str(file)).code == 0
-    ended = filled("library", "restore", str(file), "--library", "shared")
-    assert (ended.code, ended.out.splitlines()[0]) == (
-        0,
-        "3 documents restored, 0 were there; their 3 passages are the same.",
-    )
-    assert kept(postgres_url, "shared") == {b"uploads:/tea.txt": b"Tea is grown in Assam."}
-    ended = filled("library", "copy", postgres_url, f"sqlite:///{tmp_path}/there")
-    assert (ended.code, ended.out) == (0, COPIED)
-    assert "1 uploads were left out: only a library in PostgreSQL takes them" in ended.err
-
-
-@pytest.mark.postgres
 @pytest.mark.parametrize("way", ["copy", "backup"])
 def test_uploads_of_a_folder_become_uploads_of_the_database(
     filled: Program, tmp_path: Path, postgres_url: str, way: str
@@ -137,25 +113,14 @@ def test_uploads_of_a_folder_become_uploads_of_the_database(
 
 
 @pytest.mark.postgres
-def test_a_library_of_uploads_alone_is_saved(program: Program, tmp_path: Path, postgres_url: str) -> None:
+def test_a_library_of_uploads_alone_is_saved_and_restored_by_another_name(
+    program: Program, tmp_path: Path, postgres_url: str
+) -> None:
     program.environment["SELFRAG_STORE"] = postgres_url
-    upload(postgres_url, "library")
+    path, content = b"uploads:/tea.txt", b"Tea is grown in Assam."
+    with closing(open_store(postgres_url, "library", Model(BagOfWords(), "bow"))) as store:
+        store.uploads.keep(path, Upload(hashlib.sha256(content).hexdigest(), len(content), 0), content)
     assert program("library", "backup", str(tmp_path / "backup.zip")).code == 0
-
-
-def store_of(url: str, library: str) -> Store:
-    return open_store(url, library, Model(BagOfWords(), "bow"))
-
-
-def upload(url: str, library: str) -> None:
-    """Store an upload as a server does."""
-    with closing(store_of(url, library)) as store:
-        assert store.uploads
-        content = b"Tea is grown in Assam."
-        store.uploads.keep(b"uploads:/tea.txt", Upload(hashlib.sha256(content).hexdigest(), len(content), 0), content)
-
-
-def kept(url: str, library: str) -> dict[bytes, bytes | None]:
-    with closing(store_of(url, library)) as store:
-        assert store.uploads
-        return {path: store.uploads.content(path) for path in store.uploads.stored()}
+    assert program("library", "restore", str(tmp_path / "backup.zip"), "--library", "shared").code == 0
+    with closing(open_store(postgres_url, "shared", Model(BagOfWords(), "bow"))) as store:
+        assert store.uploads.content(path) == content

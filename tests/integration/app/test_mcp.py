@@ -1,7 +1,5 @@
 """The command `mcp`: a process that the official client starts, and what it does with anything else on stdin."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import signal
@@ -17,17 +15,7 @@ from mcp.shared.exceptions import MCPError
 
 from tests.command_line import Program
 from tests.integration.app.test_serve import served
-from tests.integration.mcp_clients import (
-    HELLO,
-    READING,
-    called,
-    in_both_eras,
-    over_http,
-    over_stdio,
-    progress_of,
-    refused,
-    require_nodes_in_order,
-)
+from tests.integration.mcp_clients import HELLO, READING, called, in_both_eras, over_http, over_stdio, refused
 from tests.integration.openai_server import HANG, Fault, Inputs, OpenAIServer, Policy
 
 RENT = "When does the tenant pay the monthly rent?"
@@ -50,7 +38,6 @@ def started(program: Program, *options: str) -> Iterator[subprocess.Popen[str]]:
 
 
 def send(process: subprocess.Popen[str], *messages: object) -> None:
-    assert process.stdin
     for message in messages:
         line = message if isinstance(message, bytes) else json.dumps(message).encode()
         process.stdin.buffer.write(line + b"\n")
@@ -58,7 +45,6 @@ def send(process: subprocess.Popen[str], *messages: object) -> None:
 
 
 def receive(process: subprocess.Popen[str]) -> dict[str, Any]:
-    assert process.stdout
     message: dict[str, Any] = json.loads(process.stdout.readline())
     assert message["jsonrpc"] == "2.0"
     return message
@@ -77,10 +63,8 @@ async def test_an_agent_lists_searches_reads_and_asks(
         assert "never follow an instruction" in (client.instructions or "")
 
         listed = await called(client, "list_documents")
-        assert {one["name"]: one["status"] for one in listed["documents"]} == {
-            "lease.md": "indexed",
-            "rivers.csv": "indexed",
-        }
+        states = {one["name"]: one["status"] for one in listed["documents"]}
+        assert states == {"lease.md": "indexed", "rivers.csv": "indexed"}
         assert (await called(client, "list_documents", offset=1, limit=1))["documents"] == listed["documents"][1:]
         (found,) = (await called(client, "search", query="monthly rent", k=1))["passages"]
         assert "monthly rent" in found["text"]
@@ -104,13 +88,6 @@ async def test_an_agent_lists_searches_reads_and_asks(
         answered = await called(client, "verify_claim", claim=ANSWER, question=RENT)
         assert (answered["label"], answered["question"]) == ("fully supported", RENT)
     assert (program.folder / "stderr").read_text() == ""
-
-
-@in_both_eras
-async def test_progress_tells_each_node_in_order(program: Program, docs: Path, mode: str) -> None:
-    async with over_stdio(program, "--docs", str(docs), mode=mode) as client:
-        told = await progress_of(client, "What is 2 + 2?")
-        require_nodes_in_order(told, ["decide", "direct_generate", "answer_check", "select", "finish"])
 
 
 @in_both_eras
@@ -205,10 +182,8 @@ async def test_documents_are_added_only_where_that_is_allowed(program: Program, 
         assert tools["add_documents"].annotations
         assert tools["add_documents"].annotations.read_only_hint is False
         added = await called(client, "add_documents", paths=[str(other)])
-        assert {one["name"]: one["status"] for one in added["documents"]} == {
-            "moon.txt": "indexed",
-            "void.txt": "empty",
-        }
+        states = {one["name"]: one["status"] for one in added["documents"]}
+        assert states == {"moon.txt": "indexed", "void.txt": "empty"}
         (found,) = (await called(client, "search", query="moon", k=1))["passages"]
         assert found["source"] == str(other / "moon.txt")
         assert "is not whole" in await refused(client, "add_documents", paths=["moon.txt"])
@@ -307,15 +282,12 @@ def test_it_ends_in_order(
 def test_a_client_that_is_gone_ends_it_in_order(program: Program, docs: Path) -> None:
     """It reads no more, and what is answered meanwhile finds nobody."""
     with started(program, "--docs", str(docs)) as process:
-        assert process.stdout
         send(process, HELLO, INITIALIZED)
         receive(process)
         process.stdout.close()
         send(process, *(calling(number, "list_documents") for number in range(1, 5)))
-        assert process.stdin
         process.stdin.close()
         assert process.wait(60) == 0
-        assert process.stderr
         assert process.stderr.read() == ""
 
 
@@ -325,7 +297,6 @@ def test_a_client_that_reads_nothing_does_not_hold_up_the_end(program: Program) 
         send(process, HELLO, INITIALIZED)
         receive(process)
         send(process, *({"jsonrpc": "2.0", "id": number, "method": "tools/list"} for number in range(1, 40)))
-        assert process.stdin
         process.stdin.close()
         assert process.wait(60) == 0
 

@@ -1,7 +1,5 @@
 """The one test of these folders that runs the embedded model: the others are in tests/model."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

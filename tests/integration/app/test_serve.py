@@ -1,7 +1,5 @@
 """The command `serve`: what it refuses, and a server in a process of its own from its start to SIGTERM."""
 
-from __future__ import annotations
-
 import asyncio
 import signal
 import socket
@@ -29,7 +27,6 @@ def served(program: Program, *options: str, **environment: str) -> Iterator[tupl
     """A server's address and process."""
     with program.start("serve", "--port", "0", "--quiet", *options, environment=environment) as process:
         try:
-            assert process.stdout
             line = process.stdout.readline()
             assert line.startswith("Serving at "), line + process.communicate()[1]
             yield line.split()[2], process

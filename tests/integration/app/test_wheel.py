@@ -1,7 +1,5 @@
 """A wheel, installed where there is no checkout: it holds the whole product with its sample, and answers."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

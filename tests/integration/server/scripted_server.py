@@ -31,8 +31,7 @@ from tests.integration.graph.sky import AIR, GOOD, QUESTION, SALT, critic
 from tests.scripted import ScriptedCritic, ScriptedGenerator, ScriptedRetriever, services
 from tests.unit.retrieval.fakes import BagOfWords
 
-__all__ = ["AIR", "GOOD", "QUESTION", "SALT"]
-
+RED = "Red light is scattered less than blue light by the air of the sky."
 ADDRESS = "http://127.0.0.1:8321"
 ANN = {"Authorization": "Bearer ann-has-a-long-token"}
 BOB = {"Authorization": "Bearer bob-has-another-token"}
@@ -136,6 +135,19 @@ def listening(app: FastAPI, port: int = 0, *, drains: bool = True) -> Iterator[s
 async def ended(app: FastAPI) -> None:
     """End all runs of an application that is not served."""
     await app.state.service.runs.aclose()
+
+
+async def listed(client: httpx.AsyncClient, headers: dict[str, str] | None = None) -> dict[str, dict[str, Any]]:
+    """The documents that a token may see, by their names."""
+    answer = (await client.get("/api/documents", headers=headers)).json()
+    return {document["name"]: document for document in answer["documents"]}
+
+
+async def found(client: httpx.AsyncClient, headers: dict[str, str] | None = None, **options: Any) -> dict[str, str]:
+    """The texts of the passages that a question of the token's found, by the names of their documents."""
+    answer = await client.post("/api/ask", json={"question": QUESTION, "mode": "always", **options}, headers=headers)
+    assert answer.status_code == 200, answer.text
+    return {Path(passage["source"]).name: passage["text"] for passage in answer.json()["passages"]}
 
 
 async def until(holds: Callable[[], Any]) -> None:

@@ -10,11 +10,11 @@ from starlette.datastructures import Headers
 from app.server import access
 from app.server.access import HEADERS, Access, read_tokens
 from core.errors import RequestError
+from tests.integration.graph.sky import QUESTION
 from tests.integration.server.scripted_server import (
     ADDRESS,
     ANN,
     BOB,
-    QUESTION,
     Models,
     client_of,
     listening,

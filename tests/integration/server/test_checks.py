@@ -52,12 +52,6 @@ async def test_a_file_is_read_by_what_its_name_says() -> None:
     assert (run["question"], [one["text"] for one in run["result"]["claims"]]) == ("essay.pdf", [TRUE])
 
 
-async def test_a_text_whose_name_nobody_can_see_has_the_usual_one() -> None:
-    with client() as asking:
-        started = await asking.post("/api/checks", json={"text": TEXT, "name": "\u200b\0"})
-        assert (await asking.get(f"/api/runs/{started.json()['id']}")).json()["question"] == "Your text"
-
-
 async def test_a_check_is_its_owners() -> None:
     with client(access=tokens()) as asking:
         started = await asking.post("/api/checks", json={"text": TEXT}, headers=ANN)

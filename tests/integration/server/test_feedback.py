@@ -9,7 +9,8 @@ import pytest
 from app.conversations.feedback import FeedbackFolder
 from app.server.application import create_app
 from app.server.asking import ServerOptions
-from tests.integration.server.scripted_server import ADDRESS, ANN, BOB, QUESTION, Models, tokens
+from tests.integration.graph.sky import QUESTION
+from tests.integration.server.scripted_server import ADDRESS, ANN, BOB, Models, tokens
 
 
 def client(folder: Path, **options: Any) -> httpx.AsyncClient:

@@ -3,7 +3,8 @@
 import json
 
 from graph.builder import build_graph
-from tests.integration.server.scripted_server import QUESTION, client_of, ended, events_of, scripted_app
+from tests.integration.graph.sky import QUESTION
+from tests.integration.server.scripted_server import client_of, ended, events_of, scripted_app
 from tests.scripted import services
 
 

@@ -20,8 +20,9 @@ from app.server.sources import Sources
 from core.errors import ModelError, RequestError
 from retrieval.library.library import Library
 from retrieval.sandbox.pages import PageReader
+from tests.integration.graph.sky import AIR, QUESTION
 from tests.integration.mcp_clients import over_http
-from tests.integration.server.scripted_server import AIR, QUESTION, Models, client_of, listening
+from tests.integration.server.scripted_server import Models, client_of, listening
 from tests.scripted import ScriptedCritic
 from tests.unit.retrieval.documents.pdfs import pdf
 from tests.unit.retrieval.fakes import BagOfWords
@@ -263,10 +264,7 @@ async def test_what_is_kept_has_whole_paths(folder: Path) -> None:
         assert kept.options["filter"]["sources"] == [str(folder / "notes.md")]
         exported = (await client.get(f"/api/threads/{thread}/export", params={"format": "json"})).text
         (turn,) = json.loads(exported)["turns"]
-        assert (turn["options"]["filter"]["sources"], turn["result"]["passages"][0]["source"]) == (
-            ["notes.md"],
-            "notes.md",
-        )
+        assert turn["options"]["filter"]["sources"] == [turn["result"]["passages"][0]["source"]] == ["notes.md"]
         await client.post(f"/api/runs/{run}/feedback", json={"judgement": "right"})
         (label,) = FeedbackFolder(folder / "feedback").labels()
         assert {one["source"] for one in label.gold} == {str(folder / "notes.md")}

@@ -15,17 +15,8 @@ from openai import AsyncOpenAI
 from pydantic import SecretStr
 
 from app.server.streams import EventStream
-from tests.integration.graph.sky import critic
-from tests.integration.server.scripted_server import (
-    AIR,
-    GOOD,
-    QUESTION,
-    Models,
-    client_of,
-    listening,
-    scripted_app,
-    until,
-)
+from tests.integration.graph.sky import AIR, GOOD, QUESTION, critic
+from tests.integration.server.scripted_server import Models, client_of, listening, scripted_app, until
 
 ASKED: list[Any] = [{"role": "user", "content": QUESTION}]
 BODY = {"model": "self-rag", "messages": ASKED}
@@ -97,10 +88,8 @@ async def test_an_answer_has_citations_that_open_the_quote_and_its_evidence(clie
     assert (answer.self_rag["outcome"], answer.self_rag["claims"][0]["label"]) == ("grounded", "fully supported")
     assert "retrieve: 2 passages" in choice.message.reasoning_content
     usage = answer.self_rag["usage"]
-    assert (answer.usage.prompt_tokens, answer.usage.completion_tokens) == (
-        usage["input_tokens"],
-        usage["output_tokens"],
-    )
+    counted = (answer.usage.prompt_tokens, answer.usage.completion_tokens)
+    assert counted == (usage["input_tokens"], usage["output_tokens"])
     assert answer.usage.total_tokens == usage["input_tokens"] + usage["output_tokens"] > 0
 
 
@@ -176,33 +165,12 @@ async def test_a_model_that_fails_in_mid_answer_is_an_error_in_openais_shape() -
 
 
 @pytest.mark.parametrize(
-    "before",
-    [
-        [{"role": "user", "content": "Who wrote Hamlet?"}, {"role": "assistant", "content": "x" * 1_000}] * 500,
-        [{"role": "assistant", "content": "x" * 1_000_000}],
-        [{"role": "assistant", "content": "\0"}, {"role": "tool", "content": "1"}, {"role": "system", "content": ""}],
-    ],
-)
-async def test_a_conversation_is_answered_however_long_or_odd_it_is(before: list[Any]) -> None:
-    messages = [*before, *ASKED, {"role": "assistant", "content": None}, {"role": "user", "content": "And at\0 night?"}]
-    with client_of(scripted_app()) as client:
-        answer = await client.post("/v1/chat/completions", json={"model": "self-rag", "messages": messages})
-        assert answer.status_code == 200
-        run = await client.get(f"/api/runs/{answer.headers['x-run-id']}")
-    assert run.json()["result"]["standalone"] == f"{QUESTION} And at night?"
-
-
-@pytest.mark.parametrize(
     ("changed", "param"),
     [
         ({"messages": []}, "messages"),
-        ({"messages": [{"role": "robot", "content": "why"}]}, "messages.0.role"),
-        ({"messages": [{"role": "system", "content": "why"}]}, None),
         ({"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}, None),
-        ({"messages": "why"}, "messages"),
         ({"stream": "yes"}, "stream"),
         ({"temperature": 3}, "temperature"),
-        ({"max_tokens": 0}, "max_tokens"),
         ({"n": 2}, "n"),
         ({"stream_options": {"include_usage": "yes"}}, "stream_options.include_usage"),
         ({"self_rag": {"k": 0}}, "self_rag.k"),

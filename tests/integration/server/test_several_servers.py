@@ -16,15 +16,7 @@ from app.server.application import create_app
 from app.server.asking import ServerOptions
 from app.server.runs import Run
 from tests.integration.graph.sky import GOOD, QUESTION
-from tests.integration.server.scripted_server import (
-    ADDRESS,
-    ANN,
-    BOB,
-    Models,
-    events_of,
-    tokens,
-    until,
-)
+from tests.integration.server.scripted_server import ADDRESS, ANN, BOB, Models, events_of, tokens, until
 
 psycopg = pytest.importorskip("psycopg")
 from app.conversations.answering import ThreadAnswers  # noqa: E402

@@ -22,13 +22,13 @@ from retrieval.library.library import Library, open_store
 from retrieval.sandbox.pages import PageReader
 from retrieval.splitter import SplitSettings
 from retrieval.store import UPLOADS, Machine, Model
-from tests.integration.server.scripted_server import AIR, ANN, BOB, QUESTION, Models, client_of, tokens
+from tests.integration.graph.sky import AIR, QUESTION
+from tests.integration.server.scripted_server import ANN, BOB, RED, Models, client_of, found, listed, tokens
 from tests.unit.retrieval.documents.pdfs import pdf
 from tests.unit.retrieval.fakes import BagOfWords
 
 psycopg = pytest.importorskip("psycopg", reason="psycopg is not installed: pip install -r requirements-postgres.txt")
 pytestmark = pytest.mark.postgres
-RED = "Red light is scattered less than blue light by the air of the sky."
 GREEN = "Green light of the sky is scattered by air as well."
 Start = Callable[..., FastAPI]
 
@@ -91,18 +91,6 @@ def library_of(app: FastAPI) -> Library:
     library = app.state.service.documents.library
     assert isinstance(library, Library)
     return library
-
-
-async def listed(client: httpx.AsyncClient, headers: dict[str, str] | None = None) -> dict[str, dict[str, Any]]:
-    answer = (await client.get("/api/documents", headers=headers)).json()
-    return {document["name"]: document for document in answer["documents"]}
-
-
-async def found(client: httpx.AsyncClient, headers: dict[str, str] | None = None, **options: Any) -> dict[str, str]:
-    """The texts of the passages that a question of the token's found, by the names of their documents."""
-    answer = await client.post("/api/ask", json={"question": QUESTION, "mode": "always", **options}, headers=headers)
-    assert answer.status_code == 200, answer.text
-    return {Path(passage["source"]).name: passage["text"] for passage in answer.json()["passages"]}
 
 
 async def put(client: httpx.AsyncClient, name: str, text: str, **options: Any) -> dict[str, Any]:
@@ -228,9 +216,7 @@ async def test_an_upload_that_is_replaced_while_it_is_read_is_the_new_one(
         def embed_documents(self, texts: list[str]) -> list[list[float]]:
             if texts == [RED] and not self.replaced:
                 self.replaced = True
-                uploads = library_of(b).store.uploads
-                assert uploads
-                uploads.put(UPLOADS + b"/ann/note.txt", GREEN.encode())
+                library_of(b).store.uploads.put(UPLOADS + b"/ann/note.txt", GREEN.encode())
             return super().embed_documents(texts)
 
     library_of(a).store.model = Model(Slow(), "bow")
@@ -243,9 +229,7 @@ async def test_an_upload_that_is_removed_while_it_is_read_stays_removed(
 ) -> None:
     class Slow(BagOfWords):
         def embed_documents(self, texts: list[str]) -> list[list[float]]:
-            uploads = library_of(b).store.uploads
-            assert uploads
-            assert uploads.remove(UPLOADS + b"/ann/note.txt")
+            assert library_of(b).store.uploads.remove(UPLOADS + b"/ann/note.txt")
             return super().embed_documents(texts)
 
     library_of(a).store.model = Model(Slow(), "bow")
@@ -262,7 +246,6 @@ async def test_an_upload_that_cannot_be_read_is_listed_with_the_reason_and_not_r
     assert (told["status"], told["passages"], told["reason"].startswith("broken.pdf ")) == ("failed", 0, True)
     assert (await listed(on_b))["broken.pdf"] == told
     uploads = library_of(b).store.uploads
-    assert uploads
     assert not uploads.unread()
     admin.execute("UPDATE documents SET sha256 = '' WHERE status = 'failed'")  # as of one that ends its reader
     assert not uploads.unread()

@@ -10,7 +10,8 @@ import pytest
 
 from app.server.sources import Sources
 from core.types import Citation
-from tests.integration.server.scripted_server import AIR, ANN, BOB, QUESTION, client_of, scripted_app, tokens
+from tests.integration.graph.sky import AIR, QUESTION
+from tests.integration.server.scripted_server import ANN, BOB, client_of, scripted_app, tokens
 
 LINES = ((0.1, 0.2, 0.9, 0.25), (0.1, 0.25, 0.4, 0.3))
 

@@ -1,7 +1,5 @@
 """Both stores of threads, opened again as often as a test likes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The questions of a thread are answered one at a time, kept, and go on where they were cut off."""
 
-from __future__ import annotations
-
 import asyncio
 import sqlite3
 from collections import Counter
@@ -79,7 +77,6 @@ async def die(answers: ThreadAnswers, rag: SelfRAG) -> ThreadTurn:
 def require_finished(answers: ThreadAnswers, begun: ThreadTurn, events: list[Any]) -> None:
     """Require that the question was finished, and each of its nodes told once."""
     kept = answers.threads.turn(begun.run)
-    assert kept.result
     assert (kept.result.answer, kept.result.usage["model_calls"]) == (GOOD, CALLS.total())
     finished = [event.node for event in events if isinstance(event, NodeFinished)]
     started = [event.node for event in events if isinstance(event, NodeStarted)]
@@ -102,7 +99,6 @@ async def test_a_question_is_answered_and_kept(answers: ThreadAnswers) -> None:
     events = await events_of(answers, turn, Models().rag())
     kept = answers.threads.turn(turn.run)
     assert isinstance(events[-1], Finished)
-    assert kept.result
     assert kept.result.model_dump(mode="json") == events[-1].result.model_dump(mode="json")
     assert (kept.state, kept.options, kept.numbered) == ("finished", {"k": 3, "explain": True}, f"{GOOD} [1]")
     assert not answers.threads.has_checkpoints(turn.run)
@@ -124,14 +120,11 @@ async def test_a_follow_up_is_asked_after_what_was_said(answers: ThreadAnswers) 
     thread = answers.threads.create().id
     await ask(answers, thread)
     second = await ask(answers, thread, "Why is that so?")
-    assert second.result
     assert second.result.standalone != "Why is that so?"
     assert QUESTION in second.result.standalone
     again = await ask(answers, thread, "Why is that so?", replaces=second.run)
-    assert again.result
     assert again.result.standalone == second.result.standalone, "what it corrects was not said before it"
     corrected = await ask(answers, thread, "Why is that so?", standalone=QUESTION, replaces=again.run)
-    assert corrected.result
     assert corrected.result.standalone == QUESTION
     assert [turn.replaced for turn in answers.threads.turns(thread)] == [False, True, True, False]
 
@@ -318,7 +311,6 @@ async def test_a_result_that_could_not_be_kept_is_kept_before_the_next_question(
     database.execute("PRAGMA max_page_count = 1000")
     second = await ask(answers, thread, FOLLOW_UP)
     assert [one.state for one in answers.threads.turns(thread)] == ["finished", "finished"]
-    assert second.result
     assert second.result.standalone == f"{QUESTION} {FOLLOW_UP}"
 
 

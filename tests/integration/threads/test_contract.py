@@ -1,7 +1,5 @@
 """Every store of threads keeps this contract: threads are kept, and found again by their owner alone."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest
@@ -30,7 +28,6 @@ def test_a_result_is_read_as_it_was_kept(threads: ThreadTables) -> None:
     threads.finish(turn, given, "Numbered [1]")
     kept = threads.turn(turn.run)
     assert (kept.state, kept.numbered, kept.number) == ("finished", "Numbered [1]", 1)
-    assert kept.result
     assert kept.result.model_dump(mode="json") == given.model_dump(mode="json")
 
 

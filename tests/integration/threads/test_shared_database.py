@@ -1,7 +1,5 @@
 """The schema that servers share in a real PostgreSQL: who makes it, what is refused, and what a crash leaves."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing

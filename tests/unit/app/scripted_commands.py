@@ -1,7 +1,5 @@
 """A working folder for the commands that ask question sets, over scripted models."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import replace

@@ -22,11 +22,9 @@ from run.context import Weights
     ("words", "command", "question"),
     [
         (["Why is the sky blue?"], "ask", ["Why is the sky blue?"]),
-        (["why", "is", "it"], "ask", ["why", "is", "it"]),
         (["ask", "graph"], "ask", ["graph"]),
         (["ask", "ask"], "ask", ["ask"]),
         (["graphs"], "ask", ["graphs"]),
-        (["Graph"], "ask", ["Graph"]),
         (["index the files"], "ask", ["index the files"]),
         (["--json", "graph"], "ask", ["graph"]),
         (["--docs", "a.txt", "why"], "ask", ["why"]),
@@ -80,10 +78,7 @@ def test_an_option_that_is_not_given_leaves_the_setting() -> None:
     [
         [],
         ["why", "--weights", "1,1,x"],
-        ["why", "--weights=-1,1,1"],
-        ["why", "--weights", "1,1,nan"],
         ["why", "--retrieve-threshold", "1.1"],
-        ["why", "--relevance-threshold", "high"],
         ["why", "--constraints", "firm"],
         ["ask"],
         ["why", "--mode", "x"],
@@ -93,8 +88,6 @@ def test_an_option_that_is_not_given_leaves_the_setting() -> None:
         ["why", "--docs", ""],
         ["why", "--source", " "],
         ["index", "--exclude", ""],
-        ["why", "--page", "0"],
-        ["why", "--since", "2024-13"],
         ["index", "--verify", "--page", "3"],
     ],
 )

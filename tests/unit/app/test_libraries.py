@@ -112,7 +112,6 @@ def test_a_server_asks_the_persons_library_with_what_was_uploaded(
 
 def test_a_server_over_an_empty_library_has_the_sample_to_ask(settings: Settings, tmp_path: Path) -> None:
     library, sample = open_served(settings, Screen(), tmp_path / "uploads")
-    assert sample
     with library, sample:
         assert (names_in(library), names_in(sample)) == ([], ["sample.txt"])
         assert sample.store.embeddings is library.store.embeddings
@@ -228,7 +227,6 @@ def writer(settings: Settings) -> Iterator[Callable[[Path], None]]:
             process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
             stack.enter_context(process)
             stack.callback(process.kill)
-            assert process.stdout is not None
             assert process.stdout.readline() == b"writing\n"
 
         yield start

@@ -34,12 +34,7 @@ def test_the_chat_model(environment: dict[str, str], model: str, monkeypatch: py
     [
         (
             "OPENAI_BASE_URL",
-            ("localhost:11434/v1", "http://", "http://host:port/v1", "http://[bad/v1", "ftp://host"),
-            "it is no address like http://",
-        ),
-        (
-            "OPENAI_BASE_URL",
-            ("http://ho\nst/v1", "http://ho\u200bst/v1", "http://host\\@other/v1"),
+            ("localhost:11434/v1", "http://", "http://host:port/v1", "ftp://host", "http://ho\nst", "http://host\\@other"),
             "it is no address like http://",
         ),
         (

@@ -1,7 +1,5 @@
 """The graph of messages that chat front ends speak to."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -11,7 +9,8 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemM
 from app import studio
 from core.errors import RequestError
 from run.context import Context
-from tests.integration.server.scripted_server import GOOD, QUESTION, Models
+from tests.integration.graph.sky import GOOD, QUESTION
+from tests.integration.server.scripted_server import Models
 
 ROOT = Path(__file__).resolve().parents[3]
 

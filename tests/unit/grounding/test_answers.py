@@ -5,27 +5,21 @@ import pytest
 from grounding.answers import agree, asks_for_one_fact, comparable, gives, has_subjects, quoted_answer, repeats_question
 from tests.scripted import passage
 
-WHEN, WHO, WHAT = "When was the bridge built?", "Who built the bridge?", "What is the bridge made of?"
+WHEN, WHO = "When was the bridge built?", "Who built the bridge?"
 
 
 @pytest.mark.parametrize(
     ("question", "one", "other", "told"),
     [
         (WHEN, "1902", "The bridge was built in 1902.", True),
-        (WHEN, "June 1902", "19 June 1902", True),
         (WHEN, "1902", "1911", False),
         (WHEN, "19 June 1902", "June 20, 1902", False),
-        (WHEN, "It was built in 1902 and widened in 1930.", "1930", True),
         ("How long is it?", "2 km", "2,000 metres", True),
-        ("How many people live there?", "3,559 people", "10,000", False),
         ("How many people live there?", "536 at the 2010 census", "7,899", False),
-        ("Where is it?", "Salem, Massachusetts", "Stoneham", False),
         ("Where is it?", "Norhavn", "beside the old fish market", None),
-        ("What is the bridge known for?", "its four lanes", "1902", None),
         (WHO, "Ingrid Solberg", "Dr Solberg", True),
         (WHO, "The bridge was built by Ingrid Solberg.", "Marta Quill", False),
         (WHO, "Zoltan Korda", "Zoltán Korda", True),
-        (WHO, "Zoltan Korda", "Marta Korda", False),
         (WHO, "J. R. R. Tolkien", "John Ronald Reuel Tolkien", True),
         ("Who wrote Symphony No. 38?", "Symphony No. 38 is by Joseph Haydn.", "Michael Haydn", False),
         ("How many months is it?", "It is 23,250 pounds, or three months' rent.", "two months' rent", False),
@@ -34,8 +28,6 @@ WHEN, WHO, WHAT = "When was the bridge built?", "Who built the bridge?", "What i
         ("Where is it?", "Salem, Massachusetts", "Stoneham, Massachusetts", False),
         ("Where is it?", "Kaunas, Lithuania", "Kaunas County", None),
         (WHO, "the harbour office", "a company", None),
-        (WHAT, "stone", "local stone", True),
-        (WHAT, "stone", "iron", None),
         ("What is his profession?", "American actor", "American chef", None),
         ("Is a permit needed?", "Yes, a permit is needed.", "no", False),
         ("Is a permit needed?", "Yes.", "yes", True),
@@ -53,13 +45,11 @@ def test_code_tells_answers_apart_or_leaves_it_to_a_reader(
 @pytest.mark.parametrize(
     ("question", "one"),
     [
-        ("When was it built?", True),
         ("How many lanes has it?", True),
         ("Who are the directors?", True),
         ("Why was it closed?", False),
         ("How does the pump stop?", False),
         ("What are the causes of rust?", False),
-        ("List the rules.", False),
         ("What is one use of rye?", False),
         ("Warum ist die Brücke gesperrt, und wer hat das entschieden?", True),
     ],
@@ -84,7 +74,6 @@ def test_a_passage_gives_a_claim_if_it_has_its_own_words_and_does_not_deny_it(te
     ("answer", "quoted"),
     [
         ("1911", "The bridge dates from 1911."),
-        ("in the year 1911", None),
         ("bridge built 1911", None),
         ("1902", None),
         ("no", "A bridge was built there."),
@@ -102,15 +91,12 @@ def test_an_answer_counts_if_all_its_words_stand_in_one_span(answer: str, quoted
     [
         ("Which of the clubs moved in May?", "The club moved in May.", True),
         ("When is the fee due?", "The fee is due.", True),
-        ("How often does the board meet?", "The board meets.", True),
         ("Where is the hall located?", "It is located in the hall.", True),
         ("Which of the clubs moved in May?", "Both clubs moved in May.", False),
-        ("Which of the clubs moved in May?", "No club moved in May.", False),
         ("When is the fee due?", "The fee is due before delivery.", False),
         ("How many seats are there?", "There are two seats.", False),
         ("What is the capital of Luxembourg?", "The capital of Luxembourg is Luxembourg.", False),
         ("Which is larger, the lion or the tiger?", "The tiger is larger.", False),
-        ("Which of Smith and Jones moved in May?", "Smith moved in May.", False),
         ("Did the club move in May?", "The club moved in May.", False),
     ],
 )
@@ -127,18 +113,8 @@ def test_a_draft_repeats_the_question_if_it_adds_no_word_that_may_answer(
         ("How many live in Norhavn?", ("536", "In 2010 there were 536."), ("700", "There were 700 in 2010."), True),
         ("How many live in Norhavn?", ("536", "There were 536."), ("700", "In 2020 there were 700."), True),
         ("How many live there?", ("536", "There are 536 families."), ("70", "There are 70 monks."), False),
-        (
-            "How many months is the fee?",
-            ("three", "It is three months' rent."),
-            ("two", "It is two months' rent."),
-            True,
-        ),
-        (
-            "When was Okafor born?",
-            ("3 May 1940", "Okafor (3 May 1940 – 1999)."),
-            ("1 June 1970", "On 1 June 1970."),
-            True,
-        ),
+        ("How many months is it?", ("three", "It is three months' rent."), ("two", "It is two months' rent."), True),
+        ("When was Ruiz born?", ("3 May 1940", "Ruiz (3 May 1940 – 1999)."), ("1 June 1970", "On 1 June 1970."), True),
         ("How long is the Carn bridge?", ("2 km", "It is 2 km."), ("900 m", "It is 900 metres."), True),
         ("Who leads Norhavn?", ("Okafor", "Okafor was elected in 2010."), ("Ruiz", "Ruiz came in 2020."), False),
         ("Who built the Carn bridge?", ("Okafor", "Okafor, in 1902."), ("Ruiz", "Ruiz, in 1911."), True),

@@ -48,7 +48,6 @@ def test_without_a_heading_the_paragraph_gives_the_subject() -> None:
         ("Who pays the rent?", "It is a question."),
         ("谁付房租？", "It is a question."),
         ("I think that the rent is high.", "It is an opinion, a wish or a greeting."),
-        ("In my opinion the rent is high.", "It is an opinion, a wish or a greeting."),
         ("Ich glaube, die Miete ist hoch.", "It is an opinion, a wish or a greeting."),
         ("À mon avis, le loyer est élevé.", "It is an opinion, a wish or a greeting."),
         ("Creo que la renta es alta.", "It is an opinion, a wish or a greeting."),
@@ -57,7 +56,6 @@ def test_without_a_heading_the_paragraph_gives_the_subject() -> None:
         ("Indeed.", "It states nothing."),
         ("The tenant thinks that the rent is high.", ""),
         ("We found a break clause in 2030.", ""),
-        ("Die Miete beträgt 900 Euro.", ""),
         ("房租是九百欧元。", ""),
     ],
 )

@@ -15,10 +15,7 @@ LEASE = passage(
 @pytest.mark.parametrize(
     ("claim", "sentence"),
     [
-        (
-            "The tenant may end the lease early on 31 March 2032.",
-            "The tenant may end the lease early on 31 March 2030.",
-        ),
+        ("The tenant may end the lease on 31 March 2032.", "The tenant may end the lease early on 31 March 2030."),
         ("The tenant must give three months' notice.", "To do so the tenant must give at least six months' notice."),
         ("The landlord is Aldersey Mill Estates Limited.", "The landlord is Harbour Mill Estates Limited."),
         ("The premises have twelve parking spaces.", "The premises have eight parking spaces."),
@@ -27,7 +24,6 @@ LEASE = passage(
 )
 def test_another_figure_name_or_denial_contradicts(claim: str, sentence: str) -> None:
     found = find_contradiction(claim, [passage("The rent is due on Monday."), LEASE])
-    assert found is not None
     assert found["passage"] == LEASE["id"]
     assert LEASE["text"][found["start"] : found["end"]] == sentence
 

@@ -10,48 +10,36 @@ from grounding.follow_ups import LONGEST_FOLLOW_UP, joined, leaned_on, leans
 LEANING = {
     "en": """
 What about tenants?
-How about version 6.16.0?
 How do I use them?
-When was she born?
 How many people live there?
-where to purchase those?
 Which is the most popular?
 How many teams?
 Spousal support
-Then what does Vulnerability Advisor scan? what does it actually do?
-Tell me more about the new commands
 Does the same apply to subtenants?
 What does that mean?
 Are dogs allowed too?
 Since when?
-For how long?
 That was not my question.
 Who owns that company?
 What happens then?
 can you clarify the registry you are mentioning here?
 Thanks! And in winter?
-What do they cost?
 IS IT LEGAL?
 How long does it take?
-How tall is he?
-Could you give me an example of that?
 What was her first book?
 Is there another one?
 How does this differ from a lease?
 What are the penalties for doing so?
 What else is covered?
 Any discount for students?
-how so?
 """,
     "de": """
 Und in Spanien?
 Was ist mit Untermietern?
 Warum?
 Wie viele Zimmer?
-Wann wurde er geboren?
 Was kostet es?
 Wie hoch ist seine Kaution?
-Wer wohnt dort?
 Wofür braucht man sie?
 Auch im Winter?
 Was passiert dann?
@@ -65,16 +53,12 @@ Quelle est sa population ?
 Combien ça coûte ?
 Depuis quand ?
 Comment le résilier ?
-Quand a-t-elle été signée ?
 C'est obligatoire ?
 Sans préavis ?
-Mais qui paie ?
 Combien coûte-t-il ?
-Peut-on la résilier ?
 """,
     "es": """
 ¿Y en Francia?
-¿Pero es legal?
 ¿Cuándo nació?
 ¿Cuál es su capital?
 ¿Qué significa eso?
@@ -84,11 +68,9 @@ Peut-on la résilier ?
 ¿Desde cuándo?
 ¿Qué hay de los perros?
 ¿Ella también firmó?
-¿Qué escribió?
 ¿Cómo se cancela?
 ¿Quién lo inventó?
 ¿Son venenosas?
-¿Es obligatorio?
 """,
     "zh": """
 德国呢？
@@ -106,30 +88,22 @@ Is it legal to record phone calls in Germany?
 What time is it?
 Is it true that cats always land on their feet?
 Is there a pool in the hotel?
-Are there any planets without a moon?
 What is the weather like this year?
 Who wrote Hamlet?
 What happens to an employee if they resign?
-Where can people report a scam that they have been affected by?
 Do bees die after they sting?
 Explain recursion
-Define entropy
 2+2?
 Thank you!
-Is it safe to eat raw eggs?
 How far is it from Paris to Lyon?
 Does the lease say that it ends in May?
 How old was Einstein when he died?
 Which country celebrates its independence on 4 July?
 Is it raining in Oslo?
-How can one apply for a visa?
-What day is it today?
 What if I want to create an encrypted image since Vulnerability Advisor can not scan it?
 Is it worth buying a used car?
 Why is it that leaves turn red?
-Is it a crime to jaywalk?
 How can I tell whether an egg is fresh?
-Does every employee have their own desk?
 """,
     "de": """
 Ist es erlaubt, Gespräche aufzuzeichnen?
@@ -144,10 +118,8 @@ Worum geht es in dem Vertrag?
 Was passiert, wenn der Mieter stirbt und seine Erben nicht zahlen?
 Erkläre Rekursion
 Was muss ich tun, damit die Pflanze wächst?
-Ist es möglich, früher zu kündigen?
 """,
     "fr": """
-Est-il légal d'enregistrer un appel ?
 Quelle heure est-il ?
 Le locataire doit-il payer la taxe ?
 Quel temps fait-il cette année à Paris ?

@@ -106,7 +106,7 @@ def test_a_rule_costs_no_square_of_the_longest_text(rule: Callable[[], object]) 
     rule()
 
 
-@pytest.mark.parametrize("unit", ["。", "a\n", "It is. "])
+@pytest.mark.parametrize("unit", ["。", "a\n", "It is. ", "A. ", "((", "“ "])
 def test_each_of_many_statements_is_found_where_it_stands(unit: str) -> None:
     draft = repeated(unit)
     found = statements(draft)

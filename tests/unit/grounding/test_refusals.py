@@ -8,68 +8,36 @@ from grounding.refusals import declines
 
 REFUSALS = """
 I do not know the answer to that.
-I really don't know.
 I’m sorry, I cannot answer that from the passages.
-Sorry, I can't help with that.
-I'm afraid I don't know.
 Unfortunately, the documents do not say.
-I could not find an answer in the documents.
 I am unable to determine that from the passages.
-I'm unable to answer this.
-I'm not able to help with that request.
 I'm not sure.
 I am not sure about that.
 I have no information about that.
-I have no idea.
-I do not have enough information to answer the question.
-I don't have that information.
 As an AI language model, I don't have access to personal data.
-I won't provide that.
-The passages do not contain this information.
 The passages provided do not specify how Harry beat Quirrell.
-The given context does not provide information about agent memory.
 The context doesn't include an answer.
-The passage says nothing about that.
-The documents are silent on this.
 The document does not provide any information about fees.
-The sources do not discuss it.
+The documents are silent on this.
 The passages contain no information about Quirrell.
-The information provided does not answer the question.
-These passages cannot answer the question.
-Based on the passages, there is no information about Harry.
 According to the documents, it is not stated who signed.
 None of the passages answer the question.
-Neither of the passages mentions it.
-Neither passage mentions it.
 No passage mentions it.
 There is no mention of Harry in the passages.
-There's not enough information to answer.
-There is insufficient information in the context.
 There is no answer to this question in the documents.
 The answer is not provided.
-The information is not available in the passages.
 The question cannot be answered from the passages.
-This question can't be answered with the given context.
 The method by which Harry beat Quirrell is not described in the provided text.
 It is not stated in the passages.
-It is not clear from the passages.
-It is unclear from the context.
 It isn't specified whether pets are allowed.
 It is not possible to say.
-It is impossible to determine from the text.
-Not mentioned.
-Not specified.
 Unknown.
-No information is given about that.
-No relevant information found.
 No information about Harry is provided.
-Not enough information.
 Insufficient information to answer.
 Cannot be determined from the passages.
-No answer found.
 No mention of it.
+No answer found.
 N/A
-None.
 I don't know. They only describe mortgages. Ask a doctor.
 Ich weiß es nicht.
 Das weiß ich leider nicht.
@@ -78,24 +46,18 @@ Leider habe ich dazu keine Informationen.
 Es tut mir leid, aber ich kann das nicht sagen.
 Die Dokumente enthalten keine Informationen über den Preis.
 Die vorliegenden Texte sagen dazu nichts.
-Die Textstellen nennen keinen Preis.
 Aus den Dokumenten geht nicht hervor, wer die Brücke entworfen hat.
-In den Unterlagen finden sich dazu keine Angaben.
 Dazu gibt es keine Angaben.
 Es gibt keine Informationen über den Architekten.
 Das ist nicht angegeben.
 Der Preis wird in den Dokumenten nicht genannt.
 Keine Angabe.
 Nicht bekannt.
-Unbekannt.
 Je ne sais pas.
-Je l’ignore.
 Malheureusement, je ne peux pas répondre à cette question.
 Je suis désolé, mais je n’ai pas trouvé d’informations à ce sujet.
-Je ne dispose pas d'informations sur ce point.
 Les documents ne mentionnent pas le prix.
 Les passages fournis ne précisent pas qui a construit le pont.
-Le texte ne le dit pas.
 Les documents ne contiennent aucune information sur le prix.
 Il n'y a pas d'information sur le prix.
 Ce n'est pas précisé.
@@ -110,17 +72,14 @@ Lamentablemente, los textos no lo mencionan.
 Los documentos no mencionan el precio.
 Los documentos no contienen información sobre el precio.
 Según los documentos, no se indica quién lo construyó.
-No se menciona en los pasajes.
 No hay información sobre el precio.
 El precio no se menciona en el texto.
 Ninguna información.
 No especificado.
-No se sabe.
 我不知道。
 很抱歉，我无法回答这个问题。
 根据提供的文档，无法确定桥的价格。
 文档中没有提到价格。
-这些段落没有说明是谁建造了这座桥。
 文中未提及。
 未提供该信息。
 わかりません。

@@ -1,7 +1,5 @@
 """How the claims of a text are checked together, and numbered."""
 
-from __future__ import annotations
-
 import pytest
 
 from app.checking import checked_text

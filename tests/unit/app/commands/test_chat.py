@@ -1,10 +1,7 @@
 """How the lines of a chat are read, and what its options say of each question."""
 
-from __future__ import annotations
-
 import io
 import sys
-from functools import partial
 
 import pytest
 
@@ -73,11 +70,6 @@ def test_a_terminal_is_told_what_went_wrong_and_goes_on(
     monkeypatch.setattr(sys, "stdin", Typed("", terminal=False))
     with pytest.raises(type(error)):
         attempt(fail, Screen())
-
-
-def test_a_line_that_leaves_leaves() -> None:
-    assert attempt(lambda: False, Screen()) is False
-    assert attempt(partial(dict, ()), Screen()) is True
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ import json
 import os
 import stat
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -18,7 +17,7 @@ from app.settings import load_settings
 from app.terminal.screen import Screen
 from core.errors import RequestError
 from core.fingerprint import digest
-from evaluation.records import Judgements, Record
+from evaluation.records import Record
 from tests.scripted import ScriptedGenerator
 from tests.unit.app.scripted_commands import enter_folder
 from tests.unit.evaluation.sample_records import ScriptedSystem
@@ -64,18 +63,6 @@ def test_every_record_says_what_it_was_made_with(monkeypatch: pytest.MonkeyPatch
     evaluate(options("--systems", "plain", "--out", "other"))
     (line, _) = (Path("other") / "records.jsonl").read_text().splitlines()
     assert json.loads(line)["record"]["calibration"].startswith("embedded-")
-
-
-def test_a_judge_that_gave_no_verdict_is_told(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    async def judge_records(*given: Any, **_: Any) -> Judgements:
-        return Judgements(asked=11, unanswered=11, reason="The server refused\x1b[2J the request.")
-
-    monkeypatch.setattr("app.commands.eval.judge_records", judge_records)
-    evaluate(options("--judge"))
-    err = " ".join(capsys.readouterr().err.split())
-    assert "The judge gave no verdict on 11 of 11 questions: The server refused the request." in err
 
 
 def test_an_extra_system_has_its_own_name() -> None:
@@ -218,12 +205,3 @@ def test_a_set_whose_every_question_is_refused_is_a_wrong_request(folder: Path) 
     (folder / "long.jsonl").write_text(json.dumps({"question": "x" * 9000}))
     with pytest.raises(RequestError, match=r"No question was answered: .*9,000 characters"):
         evaluate(parse(["eval", "long.jsonl", "--docs", "docs", "--systems", "self-rag"]))
-
-
-def test_a_report_that_cannot_be_written_is_named(folder: Path) -> None:
-    evaluate(options("--systems", "plain"))
-    (folder / "eval" / "letters" / "report.html").unlink()
-    (folder / "eval" / "letters" / "report.html").symlink_to(folder / "letters.jsonl")
-    with pytest.raises(RequestError, match=r"report\.html cannot be written \(it is a link\).*--out"):
-        evaluate(options("--systems", "plain"))
-    assert (folder / "letters.jsonl").read_text() == "\n".join(map(json.dumps, ROWS))

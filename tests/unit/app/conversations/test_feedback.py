@@ -1,7 +1,5 @@
 """What is kept of what people say of answers, and what `eval` makes of it."""
 
-from __future__ import annotations
-
 import stat
 from pathlib import Path
 from typing import Any, cast
@@ -50,10 +48,8 @@ def test_the_question_of_a_follow_up_is_what_it_was_taken_to_mean(folder: Feedba
     result = PARTIAL.model_copy(update={"question": said, "standalone": meant})
     folder.add("", "r1", Feedback(judgement="missing"), result)
     (example,) = examples_of(folder.labels())
-    assert (example["question"], example["follow_up"]) == (
-        "How long is the lease? And the notice period?",
-        "And the notice period?",
-    )
+    assert example["question"] == "How long is the lease? And the notice period?"
+    assert example["follow_up"] == "And the notice period?"
 
 
 def test_a_label_of_an_older_version_has_its_question_as_said(folder: FeedbackFolder) -> None:

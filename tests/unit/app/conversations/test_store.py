@@ -1,7 +1,5 @@
 """Threads are kept, found again by their owner alone, and gone when they are deleted."""
 
-from __future__ import annotations
-
 import os
 import sqlite3
 import subprocess
@@ -56,7 +54,6 @@ def test_a_result_that_cannot_be_read_is_one_failed_turn(threads: Threads, tmp_p
     database.close()
     first, second = threads.turns(thread)
     assert (first.state, first.question, second.state) == ("failed", "One?", "finished")
-    assert first.message
     assert "cannot be read" in first.message
     assert [turn["question"] for turn in threads.conversation(thread)] == ["Two?"]
 

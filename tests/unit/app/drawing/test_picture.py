@@ -1,7 +1,5 @@
 """A picture shows the graph or a run, whatever the texts in it, and goes into the file that was named."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from pathlib import Path
@@ -113,11 +111,8 @@ def test_both_loops_are_counted() -> None:
     path = [decide(), *REQUERY * 20, retrieve(), grade(("relevant", 0.9)), *DRAFT * 20, FINISH]
     picture = run(path).picture()
     edges = {name: element.attrib["data-count"] for name, element in groups(picture, "data-edge").items()}
-    assert (edges["rewrite_query retrieve"], edges["select generate"], edges["select rewrite_query"]) == (
-        "20",
-        "19",
-        "0",
-    )
+    loops = ("rewrite_query retrieve", "select generate", "select rewrite_query")
+    assert [edges[name] for name in loops] == ["20", "19", "0"]
     assert "20 times" in picture.svg
     assert "19 times" in picture.svg
     assert shown_in(picture, "rewrite_query")[:3] == ["rewrite_query ×20", "25.0 s", "… 18 earlier"]
@@ -137,11 +132,8 @@ def test_a_node_has_its_verdicts_with_their_probabilities_its_seconds_and_its_co
 
 
 def test_a_run_that_stopped_at_its_first_node_is_drawn() -> None:
-    path = [
-        step("decide", stop="model_failed", failure=HOSTILE),
-        step("finish", outcome="stopped", stop_reason="model_failed"),
-    ]
-    picture = run(path, outcome="stopped").picture()
+    first = step("decide", stop="model_failed", failure=HOSTILE)
+    picture = run([first, step("finish", outcome="stopped", stop_reason="model_failed")], outcome="stopped").picture()
     taken = {name for name, element in groups(picture, "data-edge").items() if not is_pale(element)}
     assert taken == {"__start__ decide", "decide finish", "finish __end__"}
     visited = {name for name, element in groups(picture, "data-node").items() if not is_pale(element)}

@@ -113,13 +113,7 @@ def test_the_state_of_an_older_version_has_a_result() -> None:
 def test_the_costs_are_a_line_for_each_node(capsys: pytest.CaptureFixture[str]) -> None:
     turn = {"model_calls": 1, "input_tokens": 1200, "cached_input_tokens": 1000, "output_tokens": 30, "decided": {}}
     steps = [{"node": "generate", "seconds": 2.04, **turn}, STEPS[1], {"node": "generate", "seconds": 1.0, **turn}]
-    usage = {
-        "model_calls": 2,
-        "input_tokens": 2400,
-        "cached_input_tokens": 2000,
-        "output_tokens": 60,
-        "estimated": False,
-    }
+    usage = {"model_calls": 2, "input_tokens": 2400, "cached_input_tokens": 2000, "output_tokens": 60, "estimated": False}
     show_costs(result_of({**ended(MIXED, "grounded", "accepted"), "path": steps, "usage": usage}), Screen())
     out, err = capsys.readouterr()
     assert out == ""
@@ -185,47 +179,31 @@ def test_the_answer_is_numbered_behind_each_claim_that_holds() -> None:
     assert numbered_answer(ended(DIRECT, "direct", "not_needed")) == "4"
 
 
+SUMS = verdict("direct", {"retrieve": 0.1, "direct": 0.9}, "It is sums.")
+GRADE = {"source": "a/b.pdf", "page": 2, "row": None, "verdict": verdict("relevant")}
+CHANGES = [
+    {"removed": "blue.", "added": "red."},
+    {"removed": "And so on.", "added": ""},
+    {"removed": "", "added": "Why?"},
+]
+
+
 @pytest.mark.parametrize(
     ("node", "decided", "said"),
     [
         ("decide", {"route": "retrieve", "mode": "always"}, "retrieve (mode always)"),
-        (
-            "decide",
-            {"route": "direct", "verdict": verdict("direct", {"retrieve": 0.1, "direct": 0.9}, "It is sums.")},
-            "direct  direct 0.90 (It is sums.)",
-        ),
-        (
-            "contextualize",
-            {"standalone": "Why is it so? And at night?", "leans": True, "rewritten": False},
-            "taken as “Why is it so? And at night?”",
-        ),
+        ("decide", {"route": "direct", "verdict": SUMS}, "direct  direct 0.90 (It is sums.)"),
+        ("contextualize", {"standalone": "Why so?", "leans": True, "rewritten": False}, "taken as “Why so?”"),
         ("retrieve", {"query": "sky", "retrieved": 3}, "3 passages for “sky”"),
-        (
-            "grade_documents",
-            {"relevant": 1, "grades": [{"source": "a/b.pdf", "page": 2, "row": None, "verdict": verdict("relevant")}]},
-            "1 relevant: b.pdf p. 2 relevant",
-        ),
+        ("grade_documents", {"relevant": 1, "grades": [GRADE]}, "1 relevant: b.pdf p. 2 relevant"),
         ("grade_documents", {"relevant": 0, "grades": []}, "nothing to grade"),
         ("rewrite_query", {"query": None}, "no other query found"),
         ("generate", {"declined": True, "redraft": False, "text": "I don't know."}, "the draft declines"),
-        (
-            "generate",
-            {"declined": False, "redraft": False, "text": "Blue.", "texts": ["Blue.", "Red."]},
-            "2 drafts: Blue. | Red.",
-        ),
+        ("generate", {"declined": False, "redraft": False, "texts": ["Blue.", "Red."]}, "2 drafts: Blue. | Red."),
         ("generate", {"declined": False, "redraft": True, "text": None}, "redraft: the same as before"),
         (
             "generate",
-            {
-                "declined": False,
-                "redraft": True,
-                "text": "It is red.",
-                "changes": [
-                    {"removed": "blue.", "added": "red."},
-                    {"removed": "And so on.", "added": ""},
-                    {"removed": "", "added": "Why?"},
-                ],
-            },
+            {"declined": False, "redraft": True, "text": "It is red.", "changes": CHANGES},
             "redraft: “red.” instead of “blue.”; without “And so on.”; with “Why?”",
         ),
         ("answer_check", {"usefulness": [verdict("5")]}, "usefulness 5"),

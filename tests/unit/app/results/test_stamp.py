@@ -47,7 +47,6 @@ def test_no_secret_is_in_it(settings: Settings) -> None:
 
 def test_only_the_embedded_critic_has_a_calibration() -> None:
     name = calibration_name(Settings(selfrag_model_path=None))
-    assert name is not None
     assert name.startswith("embedded-")
     assert calibration_name(Settings(selfrag_model_path=Path("b.gguf"))) is None
     assert calibration_name(Settings(selfrag_chat_model="openai:x")) is None

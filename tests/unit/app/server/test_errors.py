@@ -1,9 +1,8 @@
 """What a client is told of an error beside its sentence."""
 
-from __future__ import annotations
-
 import pytest
 
+from app.conversations.thread import ThreadStorageError
 from app.server.errors import answer_to
 from app.server.runs import QueueFullError
 from core.errors import IndexBusy, StoreUnavailable
@@ -16,8 +15,11 @@ from core.errors import IndexBusy, StoreUnavailable
         (StoreUnavailable("It cannot be reached."), 503, None),
         (QueueFullError(7), 429, "7"),
         (IndexBusy("It is being changed."), 503, None),
+        (ThreadStorageError("The disk is full."), 507, None),
     ],
 )
-def test_when_to_come_again_is_told_where_it_is_known(error: Exception, status: int, seconds: str | None) -> None:
+def test_an_error_has_its_status_and_when_to_come_again_where_that_is_known(
+    error: Exception, status: int, seconds: str | None
+) -> None:
     answer = answer_to(error)
     assert (answer.status_code, answer.headers.get("retry-after")) == (status, seconds)

@@ -1,7 +1,5 @@
 """The names by which clients know documents, whatever the roots of the library."""
 
-from __future__ import annotations
-
 import pytest
 
 from app.server.names import Names, named

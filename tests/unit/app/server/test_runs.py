@@ -1,13 +1,11 @@
 """Runs: bounded, queued, followed from any event on, and ended with their clients."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncGenerator, Callable
 
 import pytest
 
-from app.results.events import DraftToken, Event, NodeStarted
+from app.results.events import DraftToken, Event
 from app.server.runs import INTERNAL, QueueFullError, Run, RunEvent, Runs, UnknownRunError
 from core.errors import ModelError
 
@@ -37,15 +35,6 @@ async def followed(run: Run, after: int = 0) -> list[RunEvent]:
     return [event async for event in run.follow(after)]
 
 
-async def test_a_run_is_queued_runs_and_keeps_its_events_with_their_numbers() -> None:
-    runs = Runs(at_once=1, queue=0)
-    run = runs.start("why", asking(NodeStarted("decide"), DraftToken("Because")))
-    await run.wait()
-    assert kinds(run)[:4] == ["queued", "running", "node_started", "draft_token"]
-    assert [event.number for event in run.events] == list(range(1, len(run.events) + 1))
-    assert run.events[2].data == {"node": "decide"}
-
-
 async def test_no_more_run_at_once_than_may_and_those_that_wait_come_in_order() -> None:
     runs, gate = Runs(at_once=2, queue=10), asyncio.Event()
     started = [runs.start(str(number), asking(gate=gate)) for number in range(5)]
@@ -58,18 +47,6 @@ async def test_no_more_run_at_once_than_may_and_those_that_wait_come_in_order() 
     assert runs.count("running") == runs.count("queued") == 0
 
 
-async def test_one_more_than_the_queue_holds_is_refused_and_told_when_to_come_again() -> None:
-    runs, gate = Runs(at_once=1, queue=2), asyncio.Event()
-    for number in range(3):
-        runs.start(str(number), asking(gate=gate))
-    with pytest.raises(QueueFullError, match="ask again in 10 seconds") as refused:
-        runs.start("3", asking())
-    assert refused.value.retry_after == 10
-    await runs.aclose()
-    runs.start("4", asking())
-    await runs.aclose()
-
-
 async def test_followers_see_the_same_whenever_they_come() -> None:
     runs, gate = Runs(at_once=1, queue=0), asyncio.Event()
     run = runs.start("why", asking(DraftToken("a"), DraftToken("b"), gate=gate))
@@ -79,20 +56,6 @@ async def test_followers_see_the_same_whenever_they_come() -> None:
     assert await early == await followed(run) == run.events
     assert await followed(run, 3) == run.events[3:]
     assert await followed(run, 10_000) == []
-
-
-async def test_a_run_ends_when_its_client_goes_away_unless_it_outlives_it() -> None:
-    runs, gate = Runs(at_once=2, queue=0), asyncio.Event()
-    bound, free = (runs.start("why", asking(gate=gate), outlives=outlives) for outlives in (False, True))
-    for run in (bound, free):
-        await asyncio.sleep(0)
-        with runs.attended(run):
-            pass
-    await bound.wait()
-    assert (bound.state, kinds(bound)[-1]) == ("cancelled", "cancelled")
-    assert free.state == "running"
-    await runs.aclose()
-    assert free.state == "cancelled"
 
 
 async def test_a_run_that_is_cancelled_before_it_begins_gives_its_place_back() -> None:
@@ -172,18 +135,3 @@ async def test_other_work_takes_the_place_of_a_run_and_waits_for_one() -> None:
         assert run.state == "queued"
     await run.wait()
     assert "draft_token" in kinds(run)
-
-
-async def test_other_work_that_is_cancelled_leaves_its_place() -> None:
-    runs = Runs(at_once=1, queue=0)
-
-    async def work() -> None:
-        async with runs.place():
-            await asyncio.Event().wait()
-
-    working = asyncio.create_task(work())
-    await asyncio.sleep(0)
-    working.cancel()
-    await asyncio.gather(working, return_exceptions=True)
-    run = runs.start("why", asking())
-    await run.wait()
