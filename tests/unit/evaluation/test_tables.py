@@ -7,8 +7,8 @@ import json
 import pytest
 
 from evaluation.measures.metrics import summarise
-from evaluation.measures.summary import MAIN_METRICS, RAG
-from evaluation.records import Gold, Judgements
+from evaluation.measures.summary import RAG
+from evaluation.records import Judgements
 from evaluation.reporting.tables import (
     escape_formula,
     metrics_csv,
@@ -21,17 +21,14 @@ from evaluation.reporting.tables import (
 )
 from tests.unit.evaluation.sample_records import cost, example, record, seen
 
-EXAMPLES = [
-    example("1", "=1+1?", answerable=True, references=("Turing",), gold=(Gold(text="Turing"),)),
-    example("2", answerable=False),
+LABELLED = [example(str(number), answerable=True, references=("Turing",)) for number in (1, 2)]
+READ = [
+    record("1", "self-rag", answer="Turing", read=[seen("Turing")], cost=cost(4, 200)),
+    record("2", "self-rag", answer="", outcome="abstained", read=[], cost=cost(2, 200)),
+    record("1", "plain", read=[seen("Church"), seen("Turing")], cost=cost(1, 100)),
+    record("2", "plain", read=[seen("Turing")], cost=cost(1, 100)),
 ]
-RECORDS = [
-    record("1", "self-rag", answer="Turing", seen=[seen("Turing", 0.9)], cost=cost(2)),
-    record("2", "self-rag", answer="", outcome="abstained", cost=cost(2)),
-    record("1", "a|b", answer="+Church", cost=cost(1)),
-    record("2", "a|b", answer="-Church", cost=cost(1)),
-]
-SUMMARY = summarise(EXAMPLES, RECORDS)
+JUDGED = Judgements(faithfulness={("self-rag", "1"): 1.0, ("plain", "1"): 0.5, ("plain", "2"): 0.0})
 
 
 def test_values_have_the_digits_of_their_unit_and_differences_a_sign() -> None:
@@ -45,24 +42,12 @@ def test_values_have_the_digits_of_their_unit_and_differences_a_sign() -> None:
 
 
 def test_the_table_has_a_row_for_each_telling_metric_that_is_known() -> None:
-    rows = table_rows(SUMMARY)
-    assert rows[0] == ["", "self-rag", "a|b"]
+    rows = table_rows(summarise(LABELLED, READ))
+    assert rows[0] == ["", "self-rag", "plain"]
     assert {len(row) for row in rows} == {3}
-    assert len(rows) <= len(MAIN_METRICS) + 3
     found = {row[0]: row[1:] for row in rows}
-    assert found["Abstention F1"] == ["1.00 [1.00, 1.00]", "0.00 [0.00, 0.00]"]
-    assert "Routing accuracy" not in found
-    assert "Failed" not in found
-
-
-LABELLED = [example(str(number), answerable=True, references=("Turing",)) for number in (1, 2)]
-READ = [
-    record("1", "self-rag", read=[seen("Turing")], seen=[seen("Church"), seen("Turing")], cost=cost(4, 200)),
-    record("2", "self-rag", read=[], outcome="abstained", answer="", cost=cost(2, 200)),
-    record("1", "plain", read=[seen("Church"), seen("Turing")], cost=cost(1, 100)),
-    record("2", "plain", read=[seen("Turing")], cost=cost(1, 100)),
-]
-JUDGED = Judgements(faithfulness={("self-rag", "1"): 1.0, ("plain", "1"): 0.5, ("plain", "2"): 0.0})
+    assert found["F1"] == ["0.50 [0.00, 1.00]", "0.00 [0.00, 0.00]"]
+    assert not {"Routing accuracy", "Failed"} & set(found)
 
 
 def test_the_rag_metrics_have_a_column_for_the_paired_difference_and_its_number() -> None:
@@ -130,9 +115,7 @@ def test_the_files_hide_nothing_and_their_formulas_are_guarded_behind_what_is_hi
 
 
 def test_there_is_a_row_for_each_system_and_example() -> None:
-    rows = list(csv.DictReader(io.StringIO(records_csv(EXAMPLES, RECORDS))))
-    assert [(row["system"], row["example"]) for row in rows] == [(one["system"], one["example"]) for one in RECORDS]
-    assert rows[0]["question"] == "'=1+1?"
-    assert rows[2]["answer"] == "'+Church"
+    rows = list(csv.DictReader(io.StringIO(records_csv(LABELLED, READ))))
+    assert [(row["system"], row["example"]) for row in rows] == [(one["system"], one["example"]) for one in READ]
     assert (rows[0]["right"], rows[0]["f1"], rows[0]["abstained"]) == ("true", "1.0", "false")
-    assert (rows[1]["f1"], rows[1]["squad_f1"], rows[1]["uncached_input_tokens"]) == ("", "1.0", "60")
+    assert (rows[1]["f1"], rows[1]["abstained"], rows[1]["uncached_input_tokens"]) == ("0.0", "true", "160")
