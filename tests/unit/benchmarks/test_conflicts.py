@@ -80,19 +80,9 @@ def test_the_halves_share_no_question_and_a_larger_draw_begins_with_the_smaller(
     assert [one.name for one in chosen(halves[0], 3, 0)] == tuning[:3]
 
 
-def poisoned(folder: Path, correct: str, wrong: str) -> Path:
-    entry = {
-        "id": "t1",
-        "question": "What is its name?",
-        "correct answer": correct,
-        "incorrect answer": wrong,
-        "adv_texts": [f"It is {wrong}."],
-    }
-    path = folder / "nq.json"
-    path.write_text(json.dumps({"t1": entry}), encoding="utf-8")
-    return path
-
-
 @pytest.mark.parametrize(("correct", "wrong"), [("yes", "no"), ("New York", "York"), ("4", "4 May")])
 def test_answers_that_code_cannot_tell_apart_are_left_out(tmp_path: Path, correct: str, wrong: str) -> None:
-    assert attacked(poisoned(tmp_path, correct, wrong)) == []
+    asked = {"id": "t1", "question": "What is its name?", "adv_texts": [f"It is {wrong}."]}
+    entry = {**asked, "correct answer": correct, "incorrect answer": wrong}
+    (tmp_path / "nq.json").write_text(json.dumps({"t1": entry}), encoding="utf-8")
+    assert attacked(tmp_path / "nq.json") == []

@@ -1,84 +1,48 @@
 """The peers behave as the common ways do, within their bounds, and pay for every call."""
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import cast
+from collections.abc import Callable
+from typing import Any
 
 import pytest
-from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.prompts import ChatPromptTemplate
 
 from benchmarks.peers import peers, prompts
 from benchmarks.peers.ways import FLAG, GENERATIONS, READ_CHARACTERS, TRANSFORMATIONS, utility_of
 from evaluation.records import Example, Record
 from grounding.refusals import declines
-from models.chat import Chat
-from models.critic import Critic
-from models.generator import Generator
 from prompts.direct_generate import DIRECT_GENERATE
 from prompts.generate import PLAIN
-from run.context import RetrieverLike, Services
-from tests.scripted import (
-    NotScriptedError,
-    ScriptedChat,
-    ScriptedRetriever,
-    StatusError,
-    is_of,
-    marks_of,
-    reply,
-)
+from tests.scripted import ScriptedRetriever, StatusError
+from tests.unit.benchmarks.prompted_model import PromptedModel
 
 YES, NO = '{"binary_score": "yes"}', '{"binary_score": "no"}'
 SKY, SEA = "The sky is blue because air scatters blue light.", "The sea is salt."
-KINDS: dict[str, ChatPromptTemplate] = {
-    **{name: value for name, value in vars(prompts).items() if isinstance(value, ChatPromptTemplate)},
-    "PLAIN": PLAIN,
-    "DIRECT_GENERATE": DIRECT_GENERATE,
+QUESTION = "Why is the sky blue?"
+OWN = {name: value for name, value in vars(prompts).items() if isinstance(value, ChatPromptTemplate)}
+# What the graders of every peer say when they accept everything.
+ACCEPTING: dict[str, Any] = {
+    "NEEDS_SEARCH": "yes",
+    "GRADE_PASSAGE": YES,
+    "GRADE_GROUNDING": YES,
+    "GRADE_ANSWER": YES,
+    "RATE_RELEVANCE": "Relevant",
+    "RATE_SUPPORT": "Fully supported",
+    "RATE_UTILITY": "5",
+    "FILTER_PASSAGE": "yes",
+    "CHECK_ANSWER": "Yes",
 }
-MARKS = {marks_of(prompt): name for name, prompt in KINDS.items()}
-Said = str | Exception | Callable[[str], str]
+of_every_peer = pytest.mark.parametrize("name", ["sequential", "best-of", "filter-flag"])
 
 
-def kind_of(messages: Sequence[BaseMessage]) -> str:
-    return next(name for marks, name in MARKS.items() if is_of(messages, marks))
+def model_of(**replies: Any) -> PromptedModel:
+    """A model that accepts everything but for these ``replies``."""
+    return PromptedModel({**OWN, "PLAIN": PLAIN, "DIRECT_GENERATE": DIRECT_GENERATE}, **{**ACCEPTING, **replies})
 
 
-class Model:
-    """Replies by the kind of prompt: the same each time, or a list one by one; ``asked`` is each kind and last turn."""
-
-    def __init__(self, **replies: Said | Sequence[Said]) -> None:
-        self.replies: Mapping[str, Said | Sequence[Said]] = replies
-        self.asked: list[tuple[str, str]] = []
-        self.model = ScriptedChat(script=[self._say] * 200)
-
-    def _say(self, messages: list[BaseMessage]) -> AIMessage:
-        kind, last = kind_of(messages), messages[-1].text
-        turn = self.count(kind)
-        self.asked.append((kind, last))
-        if kind not in self.replies:
-            raise NotScriptedError(kind)
-        said = self.replies[kind]
-        if not isinstance(said, str | Exception) and not callable(said):
-            said = said[turn]
-        if isinstance(said, Exception):
-            raise said
-        return reply(said(last) if callable(said) else said, read=10, written=2)
-
-    def count(self, kind: str) -> int:
-        return sum(one == kind for one, _ in self.asked)
-
-    def turns(self, kind: str) -> list[str]:
-        return [last for one, last in self.asked if one == kind]
-
-
-def services(model: Model, retriever: ScriptedRetriever | None = None) -> Services:
-    chat = Chat(lambda: model.model, "scripted", retries=0)
-    found = retriever or ScriptedRetriever(always=[SKY, SEA])
-    return Services(Generator(chat), Critic(chat), cast("RetrieverLike", found))
-
-
-async def ask(name: str, model: Model, retriever: ScriptedRetriever | None = None, k: int = 2) -> Record:
-    peer = next(one for one in peers(services(model, retriever), k) if one.name == name)
-    return await peer.ask(Example(id="e1", question="Why is the sky blue?"))
+async def ask(name: str, model: PromptedModel, retriever: ScriptedRetriever | None = None) -> Record:
+    services = model.services(retriever or ScriptedRetriever(always=[SKY, SEA]))
+    peer = next(one for one in peers(services, 2) if one.name == name)
+    return await peer.ask(Example(id="e1", question=QUESTION))
 
 
 def about_sky(yes: str, no: str) -> Callable[[str], str]:
@@ -86,79 +50,60 @@ def about_sky(yes: str, no: str) -> Callable[[str], str]:
 
 
 async def test_sequential_accepts_a_grounded_answer_that_resolves_the_question() -> None:
-    model = Model(
-        GRADE_PASSAGE=about_sky(YES, NO), PLAIN="Air scatters blue light.", GRADE_GROUNDING=YES, GRADE_ANSWER=YES
-    )
+    answer = "Air scatters blue light."
+    model = model_of(GRADE_PASSAGE=about_sky(YES, NO), PLAIN=answer)
     record = await ask("sequential", model)
-    assert (record["outcome"], record["stop_reason"], record["answer"]) == (
-        "answered",
-        "accepted",
-        "Air scatters blue light.",
-    )
+    assert (record["outcome"], record["stop_reason"], record["answer"]) == ("answered", "accepted", answer)
     assert [one["relevance"] for one in record["seen"]] == [1.0, 0.0]
     assert SEA not in model.turns("PLAIN")[0]
-    assert record["said"] == [
-        {"text": "Air scatters blue light.", "label": "fully supported", "score": 1.0, "quote": None}
-    ]
-    assert [kind for kind, _ in model.asked] == [
-        "GRADE_PASSAGE",
-        "GRADE_PASSAGE",
-        "PLAIN",
-        "GRADE_GROUNDING",
-        "GRADE_ANSWER",
-    ]
+    assert record["said"] == [{"text": answer, "label": "fully supported", "score": 1.0, "quote": None}]
+    kinds = [kind for kind, _ in model.asked]
+    assert kinds == ["GRADE_PASSAGE", "GRADE_PASSAGE", "PLAIN", "GRADE_GROUNDING", "GRADE_ANSWER"]
     cost = record["cost"]
     assert (cost["model_calls"], cost["input_tokens"], cost["output_tokens"]) == (5, 50, 10)
-    free = [kind_of(messages) for messages, given in model.model.calls if "response_format" not in given]
+    free = [model.kind_of(messages) for messages, given in model.model.calls if "response_format" not in given]
     assert free == ["PLAIN"], "graders are asked for structured output"
 
 
 async def test_sequential_with_a_critic_that_says_no_to_everything_ends_with_nothing() -> None:
-    model = Model(GRADE_PASSAGE=NO, TRANSFORM_QUERY="What colours the sky?")
+    model = model_of(GRADE_PASSAGE=NO, TRANSFORM_QUERY="What colours the sky?")
     retriever = ScriptedRetriever(always=[SKY, SEA])
     record = await ask("sequential", model, retriever)
     assert (record["outcome"], record["stop_reason"], record["answer"]) == ("abstained", "nothing_relevant", "")
-    assert model.count("TRANSFORM_QUERY") == TRANSFORMATIONS == 2
+    assert len(model.turns("TRANSFORM_QUERY")) == TRANSFORMATIONS == 2
     assert len(retriever.queries) == 3
     assert record["cost"]["model_calls"] == 3 * 2 + 2
     assert record["confidence"] == 0.0
 
 
 async def test_sequential_redrafts_no_more_than_its_bound_and_answers_with_what_it_has() -> None:
-    model = Model(GRADE_PASSAGE=YES, PLAIN=["One.", "Two.", "Three."], GRADE_GROUNDING=NO)
+    model = model_of(PLAIN=["One.", "Two.", "Three."], GRADE_GROUNDING=NO)
     record = await ask("sequential", model)
-    assert model.count("PLAIN") == GENERATIONS == 3
+    assert len(model.turns("PLAIN")) == GENERATIONS == 3
     assert (record["outcome"], record["stop_reason"], record["answer"]) == ("answered", "claims_unsupported", "Three.")
     assert record["said"][0]["score"] == 0.0
 
 
 async def test_sequential_bounds_its_drafts_over_all_searches_and_goes_on_with_the_rephrased_question() -> None:
-    retriever = ScriptedRetriever(found={"Why is the sky blue?": [SEA], "What colours the sky?": [SKY]})
-    model = Model(
-        GRADE_PASSAGE=YES,
-        PLAIN="Air.",
-        GRADE_GROUNDING=[NO, YES, YES],
-        GRADE_ANSWER=NO,
-        TRANSFORM_QUERY="What colours the sky?",
-    )
+    other = "What colours the sky?"
+    retriever = ScriptedRetriever(found={QUESTION: [SEA], other: [SKY]})
+    model = model_of(PLAIN="Air.", GRADE_GROUNDING=[NO, YES, YES], GRADE_ANSWER=NO, TRANSFORM_QUERY=other)
     record = await ask("sequential", model, retriever)
-    assert (model.count("PLAIN"), model.count("TRANSFORM_QUERY")) == (3, 1)
+    assert (len(model.turns("PLAIN")), len(model.turns("TRANSFORM_QUERY"))) == (3, 1)
     assert (record["answer"], record["stop_reason"]) == ("Air.", "not_useful")
-    assert "What colours the sky?" in model.turns("PLAIN")[2]
-    assert "Why is the sky blue?" not in model.turns("GRADE_ANSWER")[1]
+    assert other in model.turns("PLAIN")[2]
+    assert QUESTION not in model.turns("GRADE_ANSWER")[1]
     assert [one["text"] for one in record["seen"]] == [SEA], "the first search's"
 
 
 @pytest.mark.parametrize("garbage", ["yes", "", "{", "[1]", '{"binary_score": 1}', '{"score": "yes"}', "null"])
 async def test_a_grade_that_cannot_be_parsed_is_a_no(garbage: str) -> None:
-    record = await ask("sequential", Model(GRADE_PASSAGE=garbage, TRANSFORM_QUERY="Again?"))
+    record = await ask("sequential", model_of(GRADE_PASSAGE=garbage, TRANSFORM_QUERY="Again?"))
     assert record["outcome"] == "abstained"
 
 
 async def test_best_of_keeps_the_answer_with_the_best_support_and_utility() -> None:
-    model = Model(
-        NEEDS_SEARCH="Yes.",
-        RATE_RELEVANCE="Relevant",
+    model = model_of(
         PLAIN=about_sky("Air scatters light.", "Salt."),
         RATE_SUPPORT=lambda turn: "Fully supported" if "<answer>\nAir" in turn else "partially",
         RATE_UTILITY=lambda turn: "2" if "<answer>\nAir" in turn else "Rating: 4",
@@ -175,14 +120,18 @@ async def test_best_of_keeps_the_answer_with_the_best_support_and_utility() -> N
 @pytest.mark.parametrize("name", ["best-of", "filter-flag"])
 async def test_a_question_that_needs_no_search_is_answered_directly(name: str) -> None:
     retriever = ScriptedRetriever()
-    record = await ask(name, Model(NEEDS_SEARCH="No", DIRECT_GENERATE="Four."), retriever)
-    assert (record["route"], record["route_score"], record["answer"], record["confidence"]) == (
-        "direct",
-        0.0,
-        "Four.",
-        1.0,
-    )
+    record = await ask(name, model_of(NEEDS_SEARCH="No", DIRECT_GENERATE="Four."), retriever)
+    assert (record["route"], record["route_score"]) == ("direct", 0.0)
+    assert (record["answer"], record["confidence"]) == ("Four.", 1.0)
     assert (retriever.queries, record["seen"]) == ([], [])
+
+
+@pytest.mark.parametrize(("name", "answer"), [("best-of", "Air."), ("filter-flag", "")])
+async def test_with_nothing_relevant_best_of_answers_without_documents_and_filter_flag_not(
+    name: str, answer: str
+) -> None:
+    record = await ask(name, model_of(RATE_RELEVANCE="no", FILTER_PASSAGE="no", DIRECT_GENERATE="Air."))
+    assert (record["answer"], record["stop_reason"], record["confidence"]) == (answer, "nothing_relevant", 0.0)
 
 
 @pytest.mark.parametrize(("said", "rating"), [("5", 5), ("4/5", 4), ("rating: 2", 2), ("9", 3), ("good", 3)])
@@ -192,7 +141,7 @@ def test_utility_is_the_first_digit_and_the_middle_without_one(said: str, rating
 
 async def test_filter_flag_reads_300_characters_when_it_filters_and_all_when_it_writes() -> None:
     long = "a" * 299 + "bc" + "d" * 100
-    model = Model(NEEDS_SEARCH="yes", FILTER_PASSAGE="yes", PLAIN="Something.", CHECK_ANSWER="Yes")
+    model = model_of(PLAIN="Something.")
     record = await ask("filter-flag", model, ScriptedRetriever(always=[long]))
     assert READ_CHARACTERS == 300
     assert "a" * 299 + "b\n" in model.turns("FILTER_PASSAGE")[0]
@@ -202,7 +151,7 @@ async def test_filter_flag_reads_300_characters_when_it_filters_and_all_when_it_
 
 
 async def test_filter_flag_gives_an_unsupported_answer_with_a_flag() -> None:
-    model = Model(NEEDS_SEARCH="yes", FILTER_PASSAGE=about_sky("yes", "no"), PLAIN="Air.", CHECK_ANSWER="No.")
+    model = model_of(FILTER_PASSAGE=about_sky("yes", "no"), PLAIN="Air.", CHECK_ANSWER="No.")
     record = await ask("filter-flag", model)
     assert record["answer"] == "Air." + FLAG
     assert (record["outcome"], record["stop_reason"], record["confidence"]) == ("answered", "flagged", 0.5)
@@ -210,52 +159,26 @@ async def test_filter_flag_gives_an_unsupported_answer_with_a_flag() -> None:
     assert SEA not in model.turns("PLAIN")[0]
 
 
-@pytest.mark.parametrize("name", ["sequential", "best-of", "filter-flag"])
+@of_every_peer
 async def test_a_draft_that_declines_is_an_abstention(name: str) -> None:
-    model = Model(
-        NEEDS_SEARCH="yes",
-        GRADE_PASSAGE=YES,
-        RATE_RELEVANCE="relevant",
-        FILTER_PASSAGE="yes",
-        PLAIN="I don't know.",
-        GRADE_GROUNDING=YES,
-        GRADE_ANSWER=YES,
-        RATE_SUPPORT="fully",
-        RATE_UTILITY="5",
-        CHECK_ANSWER="no",
-    )
     assert declines("I don't know.")
-    record = await ask(name, model)
-    assert (record["outcome"], record["stop_reason"], record["answer"], record["confidence"], record["said"]) == (
-        "abstained",
-        "declined",
-        "",
-        0.0,
-        [],
-    )
+    record = await ask(name, model_of(PLAIN="I don't know."))
+    assert (record["outcome"], record["stop_reason"], record["answer"]) == ("abstained", "declined", "")
+    assert (record["confidence"], record["said"]) == (0.0, [])
 
 
-@pytest.mark.parametrize("name", ["sequential", "best-of", "filter-flag"])
+@of_every_peer
 async def test_all_peers_search_with_our_k_and_keep_no_more_than_it(name: str) -> None:
     retriever = ScriptedRetriever(always=[SKY, SEA, "More."])
-    model = Model(
-        NEEDS_SEARCH="yes",
-        GRADE_PASSAGE=NO,
-        RATE_RELEVANCE="no",
-        FILTER_PASSAGE="no",
-        TRANSFORM_QUERY="Again?",
-        DIRECT_GENERATE="Air.",
-    )
-    record = await ask(name, model, retriever, k=2)
+    record = await ask(name, model_of(PLAIN="Air."), retriever)
     assert set(retriever.ks) == {2}
     assert [one["text"] for one in record["seen"]] == [SKY, SEA]
     assert record["decisions"][0 if name == "sequential" else 1]["passages"] == [SKY, SEA]
 
 
-@pytest.mark.parametrize("name", ["sequential", "best-of", "filter-flag"])
+@of_every_peer
 async def test_a_call_that_fails_makes_a_record_with_an_error(name: str) -> None:
-    model = Model(NEEDS_SEARCH=StatusError(500, "overloaded"), GRADE_PASSAGE=StatusError(500, "overloaded"))
-    record = await ask(name, model)
-    assert record["error"] is not None
-    assert "overloaded" in record["error"]
+    failure = StatusError(500, "overloaded")
+    record = await ask(name, model_of(NEEDS_SEARCH=failure, GRADE_PASSAGE=failure))
+    assert "overloaded" in (record["error"] or "")
     assert (record["outcome"], record["answer"]) == ("stopped", "")

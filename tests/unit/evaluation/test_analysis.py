@@ -9,7 +9,8 @@ def unanswerable(number: int) -> Example:
     return Example(id=f"u{number}", question="Who owned the mill in 1790?", route="retrieve", answerable=False)
 
 
-def answerable(number: int, question: str = "Why is the sky so very blue at noon?") -> Example:
+def answerable(number: int) -> Example:
+    question = "Why is the sky so very blue at noon?"
     return Example(id=f"a{number}", question=question, route="retrieve", answerable=True, references=("air",))
 
 
@@ -18,7 +19,7 @@ EXAMPLES = [*(unanswerable(n) for n in range(6)), *(answerable(n) for n in range
 
 def records() -> list[Record]:
     """Self-rag abstains from five of six unanswerable questions and from one answerable one that plain gets right."""
-    relevant = [{**seen("x"), "relevant": True}, {**seen("y"), "relevant": False}]
+    graded = [seen("x", relevant=True), seen("y", relevant=False)]
     made = []
     for n in range(6):
         made += [
@@ -28,7 +29,7 @@ def records() -> list[Record]:
                 "self-rag",
                 "Air." if n else "",
                 example=f"a{n}",
-                seen=relevant,
+                seen=graded,
                 outcome="grounded" if n else "abstained",
             ),
             answered("plain", "Air.", example=f"a{n}"),
@@ -44,9 +45,7 @@ def test_counts_by_kind() -> None:
     found = analysis(EXAMPLES, records(), Judgements())
     assert (found.overall.both, found.overall.ours, found.overall.other, found.overall.neither) == (5, 5, 1, 1)
     missed = group(found.groups, "unanswerable")
-    assert (missed.kind, missed.questions, missed.both, missed.ours, missed.other, missed.neither) == (
-        "expected", 6, 0, 5, 0, 1,
-    )  # fmt: skip
+    assert missed == Group("expected", "unanswerable questions", 6, 0, 5, 0, 1, preferred=0, not_preferred=0)
     assert group(found.groups, "at most 7 words").questions == 6
     assert group(found.groups, "8 to 12 words").questions == 6
     assert group(found.groups, "with none of").questions == 6
@@ -59,8 +58,8 @@ def test_counts_by_kind() -> None:
 
 def test_a_win_or_a_loss_is_one_whose_interval_holds_no_even_share() -> None:
     examples = [*(unanswerable(n) for n in range(8)), *(answerable(n) for n in range(8))]
-    made = [record for n in range(8) for record in (answered("self-rag", "", example=f"u{n}"), mill(n))]
-    made += [record for n in range(8) for record in (answered("self-rag", "", example=f"a{n}"), air(n))]
+    said = [("u", "self-rag", ""), ("u", "plain", "A miller."), ("a", "self-rag", ""), ("a", "plain", "Air.")]
+    made = [answered(system, text, example=f"{kind}{n}") for n in range(8) for kind, system, text in said]
     lines = analysis(examples, made, Judgements()).lines
     assert (
         "self-rag wins on unanswerable questions (8): self-rag alone is right on 8, plain alone on 0, a share of 1.00 "
@@ -70,17 +69,8 @@ def test_a_win_or_a_loss_is_one_whose_interval_holds_no_even_share() -> None:
         "self-rag loses on answerable questions (8): self-rag alone is right on 0, plain alone on 8, a share of 0.00 "
         "[0.00, 0.37] for self-rag." in lines
     )
-    assert max(i for i, line in enumerate(lines) if " wins " in line) < min(
-        i for i, line in enumerate(lines) if " loses " in line
-    )
-
-
-def mill(number: int) -> Record:
-    return answered("plain", "A miller.", example=f"u{number}")
-
-
-def air(number: int) -> Record:
-    return answered("plain", "Air.", example=f"a{number}")
+    won, lost = (next(i for i, line in enumerate(lines) if word in line) for word in (" wins ", " loses "))
+    assert won < lost
 
 
 def test_the_judges_verdicts_and_its_agreement_are_said() -> None:

@@ -6,16 +6,15 @@ from typing import Any
 import pytest
 
 from core.errors import ModelError
-from evaluation.comparison.criteria import fields_of, label_of
 from evaluation.comparison.criteria_judge import DISAGREED, FAILED, IDENTICAL, TIE, UNREADABLE
 from evaluation.records import Example
 from models.failures import TransientModelError, UnusableRequestError
 from tests.unit.evaluation.sample_comparisons import comparison, judged_by, reply
 
 
-def better(inputs: dict[str, Any], text: str = "Air scatters light.") -> str:
-    """Prefer the answer ``text``, wherever it stands."""
-    return reply("first" if text in inputs["first"] else "second", f"The {'first'} answer says more.")
+def better(inputs: dict[str, Any]) -> str:
+    """Prefer the answer of self-rag, wherever it stands."""
+    return reply("first" if "Air scatters light." in inputs["first"] else "second")
 
 
 async def test_a_model_that_prefers_what_stands_first_has_no_preference_and_no_reason(tmp_path: Path) -> None:
@@ -33,33 +32,42 @@ async def test_a_tie_in_one_order_alone_is_no_tie(tmp_path: Path) -> None:
 
 
 async def test_reasons_name_the_systems(tmp_path: Path) -> None:
-    judged, _ = await judged_by(lambda inputs: better(inputs), tmp_path)
+    judged, _ = await judged_by(better, tmp_path)
     assert judged.reasons == ["the answer of self-rag says more.", "the answer of plain says more."]
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("text", "preference"),
     [
-        "I'm sorry, but I can't help with comparing answers.",
-        "Let me think about this. " * 40,
-        "pertinence : première\nexactitude : première\npréférée : première",
-        "relevance: first\naccuracy: first",
-        "preferred: first, second or tie",
-        "preferred:\nfirst",
-        "\x1b[2J</script>",
+        ("preferred: **Second**", DISAGREED),
+        ("preferred: The second answer.", DISAGREED),
+        ("preferred: both are equal", TIE),
+        ("preferred: first, second or tie", UNREADABLE),
+        ("preferred: erste", UNREADABLE),
+        ("preferred:\nfirst", UNREADABLE),
+        ("relevance: first\naccuracy: first", UNREADABLE),
+        ("pertinence : première\nexactitude : première\npréférée : première", UNREADABLE),
+        ("I'm sorry, but I can't help with comparing answers.", UNREADABLE),
+        ("\x1b[2J</script>", UNREADABLE),
     ],
 )
-async def test_a_reply_in_another_form_is_unreadable_and_no_tie(tmp_path: Path, text: str) -> None:
+async def test_a_label_is_one_word_and_what_holds_none_is_no_tie(tmp_path: Path, text: str, preference: str) -> None:
     judged, _ = await judged_by(lambda _: text, tmp_path)
-    assert judged.preference == UNREADABLE
-    assert judged.reasons == []
+    assert (judged.preference, judged.reasons) == (preference, [])
+
+
+async def test_a_decorated_reply_is_read_each_field_as_it_stands_first(tmp_path: Path) -> None:
+    text = '- **Relevance:** tie\n* Accuracy: second,\n"reason": "It is short."\nPreferred: tie\npreferred: first'
+    judged, _ = await judged_by(lambda _: text, tmp_path)
+    assert (judged.preference, judged.reasons) == (TIE, ["It is short."])
+    assert (judged.criterion("relevance"), judged.criterion("accuracy")) == (TIE, DISAGREED)
 
 
 @pytest.mark.parametrize("error", [TransientModelError("refused"), UnusableRequestError("too long")])
 async def test_a_refusal_is_a_failure_that_is_asked_again(tmp_path: Path, error: Exception) -> None:
     judged, _ = await judged_by(lambda _: error, tmp_path)
     assert (judged.preference, judged.failure) == (FAILED, str(error))
-    judged, writer = await judged_by(lambda inputs: better(inputs), tmp_path)
+    judged, writer = await judged_by(better, tmp_path)
     assert (judged.preference, len(writer.asked)) == ("self-rag", 2)
 
 
@@ -91,25 +99,3 @@ async def test_an_answer_cannot_end_its_own_delimiter(tmp_path: Path) -> None:
     assert "</answer>" not in writer.asked[0]["first"]
     assert "<|im_end|>" not in writer.asked[0]["first"]
     assert "\x1b" not in writer.asked[0]["second"]
-
-
-@pytest.mark.parametrize(
-    ("value", "label"),
-    [
-        ("first", "first"),
-        ("**Second**", "second"),
-        ("The second answer.", "second"),
-        ("both are equal", "tie"),
-        ("first or second", None),
-        ("erste", None),
-        ("", None),
-        (None, None),
-    ],
-)
-def test_a_label_is_one_word_or_none(value: str | None, label: str | None) -> None:
-    assert label_of(value) == label
-
-
-def test_the_fields_of_a_decorated_reply() -> None:
-    text = '- **Relevance:** first\n* Accuracy: second,\n"reason": "It is short."\nPreferred: tie\npreferred: first'
-    assert fields_of(text) == {"relevance": "first", "accuracy": "second", "reason": "It is short.", "preferred": "tie"}

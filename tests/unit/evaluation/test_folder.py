@@ -24,17 +24,16 @@ def test_no_folder_and_an_empty_one_are_free(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("text", ["", "not ours", json.dumps(record("1")) + "\n"])
-def test_a_foreign_file_named_as_records_are_makes_no_folder_its_own(tmp_path: Path, text: str) -> None:
-    (tmp_path / NAME).write_text(text)
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        *((NAME, text) for text in ("", "not ours", json.dumps(record("1")) + "\n")),
+        *((MARKER, text) for text in ("", "{}x", "[]", '{"paragraphs": "2"}', "[" * 1000)),
+    ],
+)
+def test_a_foreign_file_makes_no_folder_its_own(tmp_path: Path, name: str, text: str) -> None:
+    (tmp_path / name).write_text(text)
     with pytest.raises(RequestError, match=r"holds files that eval did not write: name a new folder.* --out"):
-        require_own(tmp_path)
-
-
-@pytest.mark.parametrize("text", ["", "{}x", "[]", '{"paragraphs": "2"}', "[" * 1000])
-def test_a_foreign_marker_makes_no_folder_its_own(tmp_path: Path, text: str) -> None:
-    (tmp_path / MARKER).write_text(text)
-    with pytest.raises(RequestError, match="eval did not write"):
         require_own(tmp_path)
 
 

@@ -3,7 +3,7 @@
 import asyncio
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -87,14 +87,10 @@ def embed(texts: list[str]) -> list[list[float]]:
 
 
 async def judge(
-    model: Model,
-    records: Sequence[Record],
-    path: Path,
-    examples: Sequence[Example] = (EXAMPLE,),
-    progress: Callable[[int, int], None] | None = None,
+    model: Model, records: Sequence[Record], path: Path, examples: Sequence[Example] = (EXAMPLE,)
 ) -> Judgements:
     services = Services(model, model, cast("RetrieverLike", ScriptedRetriever()))
-    return await judge_records(services, embed, examples, records, path, progress)
+    return await judge_records(services, embed, examples, records, path)
 
 
 @pytest.fixture
@@ -137,23 +133,19 @@ async def test_an_abstention_has_no_faithfulness_and_no_relevancy_and_costs_no_c
     assert model.asked == []
 
 
-async def test_a_claim_that_the_model_could_not_judge_leaves_the_answer_open_and_is_asked_again(store: Path) -> None:
-    lost = verdict("unknown", reason="the model did not answer in time.")
+@pytest.mark.parametrize(
+    ("reason", "asked_again"), [("the model did not answer in time.", 1), ("The reply was none of the labels.", 0)]
+)
+async def test_a_claim_without_a_verdict_leaves_the_answer_open_and_is_asked_again_if_the_model_failed(
+    reason: str, asked_again: int, store: Path
+) -> None:
+    lost = verdict("unknown", reason=reason)
     found = await judge(Model(support={"Air scatters light.": lost}), [answered("plain")], store)
     assert found.faithfulness == {("plain", "e1"): None}
-    assert [row["kind"] for row in kept_in(store)] == ["questions"]
     again = Model()
     found = await judge(again, [answered("plain")], store)
-    assert found.faithfulness == {("plain", "e1"): 1.0}
-    assert len(again.of("support")) == 1
-
-
-async def test_a_reply_that_is_no_label_is_not_asked_again(store: Path) -> None:
-    odd = verdict("unknown", reason="The reply was none of the labels.")
-    await judge(Model(support={"Air scatters light.": odd}), [answered("plain")], store)
-    again = Model()
-    found = await judge(again, [answered("plain")], store)
-    assert (found.faithfulness[("plain", "e1")], again.asked) == (None, [])
+    assert found.faithfulness == {("plain", "e1"): 1.0 if asked_again else None}
+    assert [kind for kind, _ in again.asked] == ["support"] * asked_again
 
 
 def test_the_passages_are_those_seen_noted_and_cited_each_once() -> None:
@@ -172,9 +164,12 @@ async def test_relevancy_is_the_mean_cosine_of_the_first_three_questions(store: 
     assert model.of("questions") == [{"answer": "Air scatters light."}]
 
 
+PAIR = [answered("self-rag", "Air."), answered("plain", "Sea.")]
+
+
 async def test_a_pair_is_asked_in_both_orders_and_decided_when_they_agree(store: Path) -> None:
     model = Model(prefer=lambda first, second: "first" if first == "Air." else "second")
-    found = await judge(model, [answered("self-rag", "Air."), answered("plain", "Sea.")], store)
+    found = await judge(model, PAIR, store)
     assert found.pairs == [Pair("e1", "self-rag", "plain", "self-rag", "self-rag", "self-rag")]
     orders = [(one["first"], one["second"]) for one in model.of("preference")]
     assert sorted(orders) == [("Air.", "Sea."), ("Sea.", "Air.")]
@@ -189,9 +184,7 @@ async def test_a_pair_is_asked_in_both_orders_and_decided_when_they_agree(store:
 async def test_a_judge_that_looks_at_the_order_decides_nothing(
     prefer: str, first_says: str | None, second_says: str | None, store: Path
 ) -> None:
-    found = await judge(
-        Model(prefer=lambda first, second: prefer), [answered("self-rag", "Air."), answered("plain", "Sea.")], store
-    )
+    found = await judge(Model(prefer=lambda first, second: prefer), PAIR, store)
     assert found.pairs == [Pair("e1", "self-rag", "plain", first_says, second_says, None)]
     assert found.pairs[0].ending == ("tie" if prefer == "tie" else "contradiction")
 
@@ -215,7 +208,7 @@ async def test_a_pair_without_a_verdict_is_a_failure_and_no_tie(store: Path, sai
     def prefer(first: str, second: str) -> str | Verdict:
         return "first" if orders == 1 and first == "Air." else said
 
-    found = await judge(Model(prefer=prefer), [answered("self-rag", "Air."), answered("plain", "Sea.")], store)
+    found = await judge(Model(prefer=prefer), PAIR, store)
     (pair,) = found.pairs
     assert (pair.failed, pair.verdict, pair.ending) == (True, None, "failed")
     assert (found.asked, found.unanswered, found.reason) == (6, orders, said["reason"])
@@ -245,12 +238,7 @@ async def test_each_passage_that_was_read_is_judged_by_the_reference_and_once_fo
 
 
 async def test_recall_is_the_share_of_the_references_claims_that_what_was_read_supports(store: Path) -> None:
-    long = Example(
-        id="e1",
-        question="Why is the sky blue?",
-        answerable=True,
-        references=("Air scatters light. It is far away.", "x"),
-    )
+    long = replace(EXAMPLE, references=("Air scatters light. It is far away.", "x"))
     model = Model(support={"It is far away.": "partially supported"})
     found = await judge(model, [answered("plain", "Sea.", read=READ[:2])], store, [long])
     assert found.recall == {("plain", "e1"): 0.5}
@@ -263,8 +251,8 @@ async def test_recall_is_the_share_of_the_references_claims_that_what_was_read_s
     ("example", "read"),
     [
         (EXAMPLE, []),
-        (Example(id="e1", question="Why is the sky blue?", answerable=True), READ),
-        (Example(id="e1", question="Why is the sky blue?", answerable=False, references=("x",)), READ),
+        (replace(EXAMPLE, references=()), READ),
+        (replace(EXAMPLE, answerable=False), READ),
     ],
     ids=["nothing read", "no reference", "unanswerable"],
 )
@@ -287,16 +275,16 @@ async def test_an_answer_that_read_nothing_has_no_faithfulness_though_passages_w
 
 
 async def test_agreement_counts_verdicts_where_exactly_one_is_right(store: Path) -> None:
-    examples = [Example(id=f"e{n}", question="Why is the sky blue?", references=("air",)) for n in range(4)]
+    said = [
+        ("Air.", "Sea."),  # self-rag is right and preferred
+        ("Salt.", "Air."),  # plain is right, self-rag preferred
+        ("Air.", "The air."),  # both are right
+        ("Air.", "Mist."),  # a tie is no verdict
+    ]
     records = [
-        answered("self-rag", "Air.", example="e0"),
-        answered("plain", "Sea.", example="e0"),  # self-rag is right and preferred
-        answered("self-rag", "Salt.", example="e1"),
-        answered("plain", "Air.", example="e1"),  # plain is right, self-rag preferred
-        answered("self-rag", "Air.", example="e2"),
-        answered("plain", "The air.", example="e2"),  # both are right
-        answered("self-rag", "Air.", example="e3"),
-        answered("plain", "Mist.", example="e3"),  # a tie is no verdict
+        answered(system, text, example=f"e{n}")
+        for n, both in enumerate(said)
+        for system, text in zip(("self-rag", "plain"), both, strict=True)
     ]
 
     def prefer(first: str, second: str) -> str:
@@ -304,16 +292,11 @@ async def test_agreement_counts_verdicts_where_exactly_one_is_right(store: Path)
             return "tie"
         return "second" if second == "Salt." or first in ("Sea.", "The air.") else "first"
 
-    found = await judge(Model(prefer=prefer), records, store, examples)
-    assert [pair.verdict for pair in found.pairs] == ["self-rag", "self-rag", "self-rag", None]
-    assert found.agreement == 0.5
-
-
-async def test_no_agreement_without_labels(store: Path) -> None:
-    model = Model(prefer=lambda first, second: "first" if first == "Air." else "second")
-    unlabelled = Example(id="e1", question="Why is the sky blue?")
-    found = await judge(model, [answered("self-rag", "Air."), answered("plain", "Sea.")], store, [unlabelled])
-    assert (found.pairs[0].verdict, found.agreement) == ("self-rag", None)
+    for references, agreement in (("air",), 0.5), ((), None):
+        examples = [Example(id=f"e{n}", question="Why is the sky blue?", references=references) for n in range(4)]
+        found = await judge(Model(prefer=prefer), records, store, examples)
+        assert [pair.verdict for pair in found.pairs] == ["self-rag", "self-rag", "self-rag", None]
+        assert found.agreement == agreement
 
 
 RUN = [answered("self-rag", "Air. Light."), answered("plain", "Sea. Salt.")]

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from evaluation.measures.metrics import summarise
-from evaluation.measures.summary import METRICS, PAIRED, RAG, RATIOS
+from evaluation.measures.summary import METRICS, PAIRED, RAG, RATIOS, SystemSummary
 from evaluation.records import Example, Gold, Judgements, Pair, Record
 from tests.unit.evaluation.sample_records import cost, example, record, said, seen
 
@@ -24,48 +24,43 @@ def answers(system: str, *said_: str, **changes: Any) -> list[Record]:
     ]
 
 
+def expect(found: SystemSummary, **values: tuple[float | None, int]) -> None:
+    """Hold these metrics of a system to their values and numbers."""
+    wanted = {key: value for key, (value, _) in values.items()}
+    assert {key: found[key].value for key in values} == pytest.approx(wanted)
+    assert [found[key].n for key in values] == [n for _, n in values.values()]
+
+
 def test_abstention_by_hand() -> None:
     # Abstains from 2, which has an answer, and from 3, which has none; answers 4, which has none.
     found = summarise(EXAMPLES, answers("self-rag", "Turing", "", "", "Church", "Hello"))["self-rag"]
-    assert (found["abstention_precision"].value, found["abstention_precision"].n) == (0.5, 2)
-    assert (found["abstention_recall"].value, found["abstention_recall"].n) == (0.5, 2)
-    assert (found["abstention_f1"].value, found["abstention_f1"].n) == (0.5, 4)
-    assert (found["right_answered"].value, found["right_answered"].n) == (0.5, 2)
-    assert (found["coverage"].value, found["coverage"].n) == (0.5, 4)
-    assert (found["right"].value, found["right"].n) == (0.5, 2)
-    assert (found["f1"].value, found["f1"].n) == (0.5, 2)
-    assert (found["squad_f1"].value, found["squad_f1"].n) == (0.5, 4)
-    assert found["exact_match"].value == found["containment"].value == 0.5
+    expect(found, abstention_precision=(0.5, 2), abstention_recall=(0.5, 2), abstention_f1=(0.5, 4), coverage=(0.5, 4))
+    expect(found, right_answered=(0.5, 2), right=(0.5, 2), exact_match=(0.5, 2), containment=(0.5, 2))
+    expect(found, f1=(0.5, 2), squad_f1=(0.5, 4))
     # Right at once, then wrong; the two abstentions come last, as wrong: (0 + 1/2 + 2/3 + 3/4) / 4.
-    assert found["aurc"].value == pytest.approx((1 / 2 + 2 / 3 + 3 / 4) / 4)
+    expect(found, aurc=((1 / 2 + 2 / 3 + 3 / 4) / 4, 4))
 
 
 def test_abstention_f1_is_the_harmonic_mean() -> None:
     # Abstains from 2, 3 and 4: precision 2/3, recall 1.
     found = summarise(EXAMPLES, answers("self-rag", "Turing", "", "", ""))["self-rag"]
-    assert found["abstention_precision"].value == pytest.approx(2 / 3)
-    assert found["abstention_recall"].value == 1
-    assert found["abstention_f1"].value == pytest.approx(2 * (2 / 3) / (2 / 3 + 1))
-    assert found["abstention_f1"].n == 4
+    f1 = 2 * (2 / 3) / (2 / 3 + 1)
+    expect(found, abstention_precision=(2 / 3, 3), abstention_recall=(1, 2), abstention_f1=(f1, 4))
 
 
 def test_kept_is_of_what_plain_gets_right() -> None:
     records = answers("plain", "Turing", "Turing", "x", "x") + answers("self-rag", "Turing", "", "", "")
     summary = summarise(EXAMPLES, records)
-    assert (summary["self-rag"]["kept"].value, summary["self-rag"]["kept"].n) == (0.5, 2)
-    assert summary["plain"]["kept"].value == 1
+    expect(summary["self-rag"], kept=(0.5, 2))
+    expect(summary["plain"], kept=(1, 2))
 
 
 def test_routes_by_hand() -> None:
-    routed = [
-        record(str(number), "self-rag", route=route, route_score=chance)
-        for number, (route, chance) in enumerate([("retrieve", 0.9), ("direct", 0.2), ("retrieve", 0.7)], 1)
-    ]
-    routed.append(record("5", "self-rag", route="direct", route_score=0.4))
+    routes = {"1": ("retrieve", 0.9), "2": ("direct", 0.2), "3": ("retrieve", 0.7), "5": ("direct", 0.4)}
+    routed = [record(id_, "self-rag", route=route, route_score=chance) for id_, (route, chance) in routes.items()]
     found = summarise(EXAMPLES, routed)["self-rag"]
-    assert (found["routing_accuracy"].value, found["routing_accuracy"].n) == (0.75, 4)
     # P(retrieve) .9, .2, .7 of those to be retrieved for, against .4.
-    assert found["routing_auc"].value == pytest.approx(2 / 3)
+    expect(found, routing_accuracy=(0.75, 4), routing_auc=(2 / 3, 4))
     assert found.calibration["route"].n == 4
 
 
@@ -73,15 +68,10 @@ def test_relevance_by_hand() -> None:
     first = [seen("by Church", 0.6), seen("by Turing", 0.8), seen("by nobody", 0.7)]
     third = [seen("by Church", 0.9), seen("by nobody", 0.1)]
     found = summarise(EXAMPLES, [record("1", "self-rag", seen=first), record("3", "self-rag", seen=third)])["self-rag"]
-    assert (found["recall_at_k"].value, found["recall_at_k"].n) == (1, 1)
-    assert found["context_precision"].value == 0.5
+    expect(found, recall_at_k=(1, 1), context_precision=(0.5, 1))
     # Judged relevant: three of the first, one of the third; gold is one.
-    assert (found["grader_precision"].value, found["grader_precision"].n) == (0.25, 4)
-    assert (found["grader_recall"].value, found["grader_recall"].n) == (1, 1)
-    assert (found["grader_auc"].value, found["grader_auc"].n) == (0.75, 5)
-    assert (found["grader_auc_nearest"].value, found["grader_auc_nearest"].n) == (1, 2)
-    assert (found["grader_auc_unanswerable"].value, found["grader_auc_unanswerable"].n) == (0.5, 3)
-    assert (found["grader_auc_plausible"].value, found["grader_auc_plausible"].n) == (0, 2)
+    expect(found, grader_precision=(0.25, 4), grader_recall=(1, 1), grader_auc=(0.75, 5))
+    expect(found, grader_auc_nearest=(1, 2), grader_auc_unanswerable=(0.5, 3), grader_auc_plausible=(0, 2))
     assert [(one.label, sum(one.counts)) for one in found.relevance] == [
         ("holds the answer", 1),
         ("wrong passage", 2),
@@ -103,15 +93,14 @@ def test_what_was_read_by_hand_and_its_difference_over_what_both_read() -> None:
         drafted("3", "plain", "by Church"),
     ]
     summary = summarise(EXAMPLES, ours + plain)
-    assert (summary["self-rag"]["read_precision"].value, summary["self-rag"]["read_precision"].n) == (1, 1)
-    assert summary["plain"]["read_precision"].value == pytest.approx((1 / 2 + 5 / 6) / 2)
-    assert (summary["plain"]["read_recall"].value, summary["plain"]["read_recall"].n) == (1, 2)
-    gaps = {one.metric: one.difference for one in summary.differences}
-    assert (gaps["read_precision"].value, gaps["read_precision"].n) == (-0.5, 1)
-    assert (gaps["read_recall"].value, gaps["read_recall"].n) == (0, 1)
-    assert (gaps["read_gold"].value, gaps["read_gold"].n) == (-0.5, 1)
-    known = [one.metric for one in summary.differences if one.difference.n and one.metric in RAG]
-    assert known == ["read_precision", "read_gold", "read_recall"]
+    expect(summary["self-rag"], read_precision=(1, 1))
+    expect(summary["plain"], read_precision=((1 / 2 + 5 / 6) / 2, 2), read_recall=(1, 2))
+    gaps = {one.metric: one.difference for one in summary.differences if one.difference.n and one.metric in RAG}
+    assert {metric: (gap.value, gap.n) for metric, gap in gaps.items()} == {
+        "read_precision": (-0.5, 1),
+        "read_gold": (-0.5, 1),
+        "read_recall": (0, 1),
+    }
 
 
 def test_the_judges_precision_and_recall_and_its_agreement_with_the_gold_by_hand() -> None:
@@ -126,12 +115,9 @@ def test_the_judges_precision_and_recall_and_its_agreement_with_the_gold_by_hand
         recall={("plain", "1"): 0.5, ("plain", "2"): 1.0, ("plain", "6"): 0.25},
     )
     found = summarise([*EXAMPLES, long], records, judged)["plain"]
-    assert (found["read_precision_judge"].value, found["read_precision_judge"].n) == (0.5, 2)
-    assert (found["read_precision"].value, found["read_precision"].n) == (0.25, 2)
+    expect(found, read_precision_judge=(0.5, 2), read_precision=(0.25, 2), read_recall_judge=(1.75 / 3, 3))
     # Passages: wrong on the first of three. Recall: 0.5 is carried, as by gold; 1 is not, by gold.
-    assert (found["read_precision_agreement"].value, found["read_precision_agreement"].n) == (pytest.approx(2 / 3), 3)
-    assert (found["read_recall_agreement"].value, found["read_recall_agreement"].n) == (0.5, 2)
-    assert (found["read_recall_judge"].value, found["read_recall_judge"].n) == (pytest.approx(1.75 / 3), 3)
+    expect(found, read_precision_agreement=(2 / 3, 3), read_recall_agreement=(0.5, 2))
 
 
 def test_support_by_hand() -> None:
@@ -141,22 +127,17 @@ def test_support_by_hand() -> None:
         record("4", "self-rag", answer="Church", said=[said("Church", 0.9), said("unjudged")]),
     ]
     found = summarise(EXAMPLES, records)["self-rag"]
-    # Right: .8, .3; wrong: .4 and .1, which were withheld, and .9.
-    assert (found["support_auc"].value, found["support_auc"].n) == (0.5, 5)
-    # As the answer is: .8 supported and right, .4 and .1 not supported and wrong; .3 and .9 are not.
-    assert (found["support_agreement"].value, found["support_agreement"].n) == (0.6, 5)
-    assert (found["supported"].value, found["supported"].n) == (pytest.approx(0.75), 2)
+    # Right: .8, .3; wrong: .4 and .1, which were withheld, and .9. As the answer is: .8 supported and right, .4 and .1
+    # not supported and wrong; .3 and .9 are not.
+    expect(found, support_auc=(0.5, 5), support_agreement=(0.6, 5), supported=(0.75, 2))
 
 
 def test_costs_by_hand() -> None:
     records = [record("1", cost=cost(1, 100, 40)), record("2", cost=cost(2, 200, 0)), record("3", cost=cost(9, 0, 0))]
     found = summarise(EXAMPLES, records)["ours"]
-    assert (found["seconds"].value, found["seconds_median"].value) == (4, 2)
-    assert found["uncached_tokens"].value == pytest.approx(260 / 3)
-    assert found["cached_tokens_median"].value == 0
-    assert found["model_calls"].value == 3
-    assert found["seconds"].n == 3
-    assert (found["seconds_total"].value, found["seconds_total"].low, found["seconds_total"].n) == (12, None, 3)
+    expect(found, seconds=(4, 3), uncached_tokens=(260 / 3, 3), model_calls=(3, 3))
+    expect(found, seconds_median=(2, 3), cached_tokens_median=(0, 3))
+    assert (found["seconds_total"].low, found["seconds_total"].n) == (None, 3)
     totals = {key: found[f"{key}_total"].value for key in RATIOS}
     assert totals == {"model_calls": 9, "input_tokens": 300, "uncached_tokens": 260, "output_tokens": 21, "seconds": 12}
 
@@ -175,20 +156,16 @@ def test_costs_are_ratios_of_sums_over_the_questions_that_both_were_asked() -> N
 
 
 def test_differences_are_from_self_rag_over_shared_examples() -> None:
-    records = answers("plain", "Turing", "Turing", "x", "x", cost=cost(1)) + answers(
-        "self-rag", "Turing", "", "", cost=cost(3)
-    )
-    summary = summarise(EXAMPLES, records)
+    plain = answers("plain", "Turing", "Turing", "x", "x", cost=cost(1))
+    summary = summarise(EXAMPLES, plain + answers("self-rag", "Turing", "", "", cost=cost(3)))
     assert summary.baseline == "self-rag"
     found = {one.metric: one for one in summary.differences}
     assert set(found) == set(PAIRED)
     assert {one.system for one in summary.differences} == {"plain"}
-    assert (found["f1"].difference.value, found["f1"].difference.n) == (0.5, 2)
-    assert found["squad_f1"].difference.value == pytest.approx(2 / 3 - 2 / 3)
-    assert found["right"].difference.value == 0.5
+    gaps = {key: found[key].difference.value for key in ("f1", "squad_f1", "right", "abstention_f1", "seconds")}
     # self-rag abstains from 2 and 3: precision ½, recall 1; plain never.
-    assert found["abstention_f1"].difference.value == pytest.approx(-2 / 3)
-    assert (found["seconds"].difference.value, found["seconds"].difference.n) == (-2, 3)
+    assert gaps == pytest.approx({"f1": 0.5, "squad_f1": 0, "right": 0.5, "abstention_f1": -2 / 3, "seconds": -2})
+    assert (found["f1"].difference.n, found["seconds"].difference.n) == (2, 3)
 
 
 def test_without_self_rag_the_first_system_is_the_baseline() -> None:
@@ -243,9 +220,8 @@ def test_judgements_are_taken_for_each_system() -> None:
         unanswered=1,
     )
     summary = summarise(EXAMPLES, answers("one", "Turing", "x") + answers("two", "x"), judged)
-    assert (summary["one"]["faithfulness"].value, summary["one"]["faithfulness"].n) == (0.75, 2)
-    assert summary["one"]["relevancy"].value == -0.5
-    assert summary["two"]["faithfulness"].n == 0
+    expect(summary["one"], faithfulness=(0.75, 2), relevancy=(-0.5, 1))
+    expect(summary["two"], faithfulness=(None, 0))
     (found,) = summary.preferences
     assert (found.one_wins, found.other_wins, found.neither, found.contradictions) == (1, 1, 2, 1)
     assert (found.ties, found.identical, found.failures) == (1, 1, 1)

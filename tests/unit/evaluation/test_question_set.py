@@ -11,7 +11,6 @@ import pytest
 from core.errors import RequestError
 from evaluation.datasets import question_set as datasets
 from evaluation.datasets.question_set import load, name_of
-from evaluation.datasets.row_formats import with_id
 from evaluation.records import Dataset, Example, Gold
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -116,11 +115,11 @@ def test_the_name_of_a_file_says_nothing(read: Any, name: str) -> None:
 
 
 def test_ids_are_stable_and_distinct(read: Any) -> None:
-    rows = [{"question": "Why?"}, {"question": "Who?"}, {"question": "Why?"}, {"question": "X?", "id": "a"}]
-    rows.append({"question": "Y?", "id": "a"})
+    rows = [{"question": "Why?"}, {"question": "Who?"}, {"question": "Why?"}]
+    rows += [{"question": "X?", "id": id_} for id_ in ("a", "a", "a-4", "a", "a", "a-2")]
     first = [example.id for example in read("\n".join(map(json.dumps, rows))).examples]
-    assert len(set(first)) == 5
-    assert first[3:] == ["a", "a-2"]
+    assert len(set(first[:3])) == 3
+    assert first[3:] == ["a", "a-2", "a-4", "a-3", "a-5", "a-2-2"]
     moved = read("\n".join(map(json.dumps, [rows[1], rows[0]]))).examples
     assert [example.id for example in moved] == [first[1], first[0]]
 
@@ -134,7 +133,6 @@ def test_half_characters_are_mended(read: Any) -> None:
     ("text", "parts"),
     [
         ("", ("set.any is empty",)),
-        ("  \n", ("set.any is empty",)),
         (b"%PDF-1.4\x01\x02\x03\x04\x05\x06\x01\x02", ("set.any is not text",)),
         ('{"question": "Why?"}\n{"question": "Who?"\n', ("set.any, line 2", "not JSON", "one object per line")),
         ('{"question": "Why?\n{"question": "Who?"}\n', ("set.any, line 1", "not JSON")),
@@ -144,23 +142,20 @@ def test_half_characters_are_mended(read: Any) -> None:
         ("[" * 100_000, ("set.any",)),
         ("[]", ("set.any holds no question",)),
         ('{"query": "Why?"}', ("set.any, line 1", "question is missing")),
-        ('{"question": ""}', ("set.any, line 1", "question is missing or empty")),
         ('{"question": ["Why?"]}', ("set.any, line 1", "question is ['Why?']", "a text")),
         ('{"question": "Why?", "route": "search"}', ("set.any, line 1", "'search'", "retrieve or direct")),
-        ('{"question": "Why?", "outcome": "good"}', ("set.any, line 1", "outcome is 'good'", "abstained")),
         ('{"question": "Why?", "answerable": "perhaps"}', ("set.any, line 1", "'perhaps'", "true or false")),
-        ('{"question": "Why?", "page": "iv"}', ("set.any, line 1", "page is 'iv'", "a number")),
-        ('{"question": "Why?", "page": 0}', ("set.any, line 1", "page is 0")),
         ("context,answer\na,b\n", ("set.any, line 1", "column question is missing", "context, answer", "route")),
         ("OPENAI_API_KEY=swordfish\n", ("set.any, line 1", "the columns are no names")),
         ("question,question\na,b\n", ("set.any, line 1", "question appears twice")),
         ("question,answer\nWhy?,so,so\n", ("set.any, line 2", "3 cells", "quotation marks")),
         ('question,answer\nWhy?,"so\n', ("set.any, line 2", "not a table")),
         ('{"question": "\\u200b\\u3164"}', ("set.any, line 1", "question is missing or empty")),
-        ("question,answer\n\u2060,so\n", ("set.any, line 2", "question is missing or empty")),
         ("question,answer\nWhy?,so\n\n,so\n", ("set.any, line 4", "question is missing or empty")),
         ('question,route\n"Why?\nHow?",retrieve\nWho?,x\n', ("set.any, line 4", "'x'")),
         ("question,answer\n", ("set.any holds no question",)),
+        pytest.param("question" * 100_000, ("set.any, line 1: not a table (field larger than",), id="a long cell"),
+        pytest.param('{"question": "Why?"}\n{"question": ' + "[" * 100_000, ("set.any, line 2",), id="a deep line"),
     ],
 )
 def test_a_file_that_is_no_question_set(read: Any, text: str | bytes, parts: tuple[str, ...]) -> None:
@@ -205,33 +200,25 @@ def test_a_set_that_would_fill_the_memory_is_refused(tmp_path: Path) -> None:
 DIGITS = "9" * 5000
 
 
-@pytest.mark.parametrize("wrap", ['{"question": "Who?"}\n%s\n', '[{"question": "Who?"},\n%s]'], ids=["lines", "list"])
 @pytest.mark.parametrize(
     ("field", "part"),
     [
         (f'"page": {DIGITS}', "page is '999"),
-        (f'"page": "{DIGITS}"', "page is '999"),
         (f'"page": {10**30}', "page is 1000"),
-        ('"page": -1', "page is -1"),
-        ('"page": true', "page is True"),
-        ('"page": NaN', "page is nan"),
+        ('"page": 0', "page is 0: write a number"),
         ('"page": 3.5', "page is 3.5"),
         ('"row": [1]', "row is [1]"),
         ('"answer": NaN', "answer is nan: write a text"),
-        ('"answer": [-Infinity]', "answer is -inf: write a text"),
         ('"id": {"a": 1}', "id is {'a': 1}: write a text"),
-        ('"answerable": [[]]', "answerable is [[]]"),
-        ('"gold": ' + "[" * 900 + "]" * 900, "text is [[["),
         ('"answerable": ' + "[" * 900 + "]" * 900, "answerable is [[["),
         ('"answer": {' + ",".join(f'"{n}": {n}' for n in range(10_000)) + "}", "answer is {'0': 0"),
     ],
 )
-def test_a_field_that_is_not_what_it_says_is_named_with_its_row(read: Any, wrap: str, field: str, part: str) -> None:
+def test_a_field_that_is_not_what_it_says_is_named_with_its_row(read: Any, field: str, part: str) -> None:
     with pytest.raises(RequestError) as raised:
-        read(wrap % f'{{"question": "Why?", {field}}}')
+        read(f'{{"question": "Who?"}}\n{{"question": "Why?", {field}}}')
     said = str(raised.value)
-    assert said.startswith(("set.any, line 2: ", "set.any, entry 2: "))
-    assert part in said
+    assert said.startswith(f"set.any, line 2: {part}")
     assert len(said) < 200
 
 
@@ -240,44 +227,12 @@ def test_numbers_of_fields_that_are_not_read_are_no_reason_to_refuse(read: Any) 
     assert (example.id, example.gold) == (DIGITS, (Gold(page=7),))
 
 
-def test_a_cell_that_is_too_long_is_named(read: Any) -> None:
-    with pytest.raises(RequestError, match=r"set\.any, line 1: not a table \(field larger than"):
-        read("question" * 100_000)
-
-
-def test_a_line_that_is_nested_too_deeply_is_named(read: Any) -> None:
-    with pytest.raises(RequestError, match=r"set\.any, line 2"):
-        read('{"question": "Why?"}\n{"question": ' + "[" * 100_000)
-
-
-class Counted(dict[str, int]):
-    """Ids in use, which count how often they are looked for."""
-
-    looked = 0
-
-    def __contains__(self, key: object) -> bool:
-        self.looked += 1
-        return super().__contains__(key)
-
-
-def test_the_work_of_ids_grows_with_their_number_though_all_are_the_same() -> None:
-    used = Counted()
-    assert [with_id("a", used) for _ in range(3)] == ["a", "a-2", "a-3"]
-    assert [with_id("a-4", used), with_id("a", used), with_id("a-2", used)] == ["a-4", "a-5", "a-2-2"]
-    used.looked = 0
-    for _ in range(2000):
-        with_id("a", used)
-    assert used.looked <= 4000
-
-
 @pytest.mark.parametrize(
     ("path", "name"),
     [
         ("a/pets.jsonl", "pets"),
         ("v1.2.json", "v1.2"),
-        ("What is it?.csv", "What is it?"),
         (".jsonl", ".jsonl"),
-        ("été.json", "été"),
         ("a\\b.json", "a\\b"),
         (f"{'n' * 250}.csv", "n" * 250),
     ],
@@ -287,16 +242,15 @@ def test_a_name_that_a_folder_can_have_is_kept(path: str, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["...jsonl", "..", ".", "/", "a\nb.jsonl", "a\x1b[31mb.json", "a\u202eb.json", f"{'é' * 122}n.json"]
+    "path", ["...jsonl", "..", ".", "/", "a\nb.jsonl", "a\x1b[31mb.json", "a\u202eb.json", f"{'é' * 130}.json"]
 )
 def test_a_name_that_no_folder_has_is_replaced_by_one_of_its_own(tmp_path: Path, path: str) -> None:
-    name = name_of(Path(path), (1, 999_999_999) if len(path) > 99 else None)
+    name = name_of(Path(path))
     assert name not in (".", "..")
     assert (tmp_path / name).resolve().parent == tmp_path.resolve()
     assert name.isprintable()
     (tmp_path / name).mkdir()
-    assert name == name_of(Path(path), (1, 999_999_999) if len(path) > 99 else None)
-    assert name != name_of(Path("b" + path), (1, 999_999_999) if len(path) > 99 else None)
+    assert name == name_of(Path(path)) != name_of(Path("b" + path))
 
 
 def test_the_documents_of_a_set_are_relative_to_its_file(read: Any, tmp_path: Path) -> None:

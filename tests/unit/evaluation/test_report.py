@@ -3,9 +3,9 @@
 import json
 import re
 import unicodedata
-from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -21,18 +21,13 @@ from tests.unit.evaluation.sample_records import example, record, said, seen
 
 EVIL = "<script>alert('x')</script>"
 GOLD = (Gold(source="a.md", text="Turing"),)
-WRONG = example(
-    "1",
-    f"Who {EVIL}?",
-    answerable=True,
-    references=("Turing", f"Alan Mathison Turing {EVIL}"),
-    gold=GOLD,
-    route="retrieve",
-)
+LABELLED: dict[str, Any] = {"answerable": True, "references": ("Turing",), "gold": GOLD}
+LONG = f"Alan Mathison Turing {EVIL}"
+WRONG = example("1", f"Who {EVIL}?", **{**LABELLED, "references": ("Turing", LONG)}, route="retrieve")
 ANSWERED = example("2", answerable=False, plausible=(EVIL,))
-SHY = example("3", answerable=True, references=("Turing",), gold=GOLD)
-MISQUOTED = example("4", answerable=True, references=("Turing",), gold=GOLD)
-FINE = example("5", answerable=True, references=("Turing",), gold=GOLD, route="retrieve")
+SHY = example("3", **LABELLED)
+MISQUOTED = example("4", **LABELLED)
+FINE = example("5", **LABELLED, route="retrieve")
 HOPELESS = example("6", answerable=False)
 EXAMPLES = [WRONG, ANSWERED, SHY, MISQUOTED, FINE, HOPELESS]
 QUOTE = {"quote": EVIL, "source": EVIL, "page": 1, "row": None}
@@ -63,12 +58,14 @@ def records(system: str = "self-rag") -> list[Record]:
     ]
 
 
-@cache
-def made(systems: tuple[str, ...] = ("self-rag", f"plain {EVIL}")) -> tuple[list[Record], str]:
+@pytest.fixture(scope="module")
+def shown() -> str:
+    """The page of two systems."""
+    systems = "self-rag", f"plain {EVIL}"
     everything = [one for system in systems for one in records(system)]
-    pairs = [Pair("1", systems[0], systems[-1], systems[0], systems[0], systems[0])]
+    pairs = [Pair("1", *systems, "self-rag", "self-rag", "self-rag")]
     summary = summarise(EXAMPLES, everything, Judgements(pairs=pairs, agreement=0.9))
-    return everything, page(f"set {EVIL}", EXAMPLES, everything, summary)
+    return page(f"set {EVIL}", EXAMPLES, everything, summary)
 
 
 @pytest.fixture
@@ -103,48 +100,38 @@ class Tags(HTMLParser):
         assert self.open.pop() == name
 
 
-def test_the_page_runs_and_fetches_nothing() -> None:
-    _, content = made()
+def test_the_page_runs_and_fetches_nothing(shown: str) -> None:
     tags = Tags()
-    tags.feed(content)
+    tags.feed(shown)
     tags.close()
     assert tags.open == []
     assert not tags.names & {"script", "link", "img", "iframe", "object", "embed", "base", "form", "foreignobject"}
     assert all(link.startswith("#") for link in tags.links)
-    assert not re.search(r"@import|url\((?!#)", content)
-    assert "default-src &#x27;none&#x27;" in content
+    assert not re.search(r"@import|url\((?!#)", shown)
+    assert "default-src &#x27;none&#x27;" in shown
 
 
-def test_text_of_documents_is_shown_as_text() -> None:
-    _, content = made()
-    assert "<script" not in content
+def test_text_of_documents_is_shown_as_text(shown: str) -> None:
+    assert "<script" not in shown
     # Title and heading, question, references, answers, claims, quotes, sources, queries, reasons and the trace.
-    assert content.count("&lt;script&gt;") >= 20
+    assert shown.count("&lt;script&gt;") >= 20
 
 
-def test_ids_are_unique_and_references_lead_somewhere() -> None:
-    _, content = made()
-    ids = re.findall(r'\bid="([^"]+)"', content)
+def test_ids_are_unique_and_references_lead_somewhere(shown: str) -> None:
+    ids = re.findall(r'\bid="([^"]+)"', shown)
     assert len(ids) == len(set(ids))
-    assert set(re.findall(r'(?:href="#|url\(#)([^")]+)', content)) <= set(ids)
+    assert set(re.findall(r'(?:href="#|url\(#)([^")]+)', shown)) <= set(ids)
 
 
-def test_each_failure_is_named_once_under_its_kind() -> None:
+def test_each_failure_is_named_once_under_its_kind_with_what_there_is_to_read() -> None:
     found = rows_of(EXAMPLES, records())["self-rag"]
     kinds = {key: kinds for key, row in found.items() if (kinds := kinds_of(row))}
     assert kinds == {"1": ["wrong", "misrouted"], "2": ["answered"], "3": ["abstained"], "4": ["misquoted"]}
     content = failures(EXAMPLES, records())
-    for title in ("Wrong answer (1)", "Answered though unanswerable (1)", "Abstained though answerable (1)"):
-        assert title in content
-    assert "Right answer whose quote misses the gold (1)" in content
+    for expected in ("Wrong answer (1)", "judged relevant 0.60", "not gold", "draft", "<mark>", "P(retrieve) 0.40"):
+        assert expected in content
     assert content.count(SHY.question) == 1
     assert FINE.question not in content
-
-
-def test_a_failure_shows_what_there_is_to_read() -> None:
-    content = failures(EXAMPLES, records())
-    for expected in ("Turing", "judged relevant 0.60", "not gold", "0.5 s", "draft", "<mark>", "P(retrieve) 0.40"):
-        assert expected in content
 
 
 def test_of_many_failures_the_first_are_shown_and_the_rest_counted() -> None:
@@ -156,21 +143,14 @@ def test_of_many_failures_the_first_are_shown_and_the_rest_counted() -> None:
 
 def test_a_report_is_five_files(tmp_path: Path) -> None:
     everything = [*records(), record("6", "plain", answer="half \ud800")]
-    summary = summarise(EXAMPLES, everything)
+    given = (Dataset("set \ud800", tuple(EXAMPLES)), EXAMPLES, everything, summarise(EXAMPLES, everything))
     folder = tmp_path / "new" / "report"
-    paths = write_report(folder, Dataset("set \ud800", tuple(EXAMPLES)), EXAMPLES, everything, summary)
-    assert sorted(path.name for path in folder.iterdir()) == sorted(path.name for path in paths)
-    assert {path.name for path in paths} == {
-        "report.html",
-        "records.csv",
-        "metrics.csv",
-        "summary.json",
-        "overview.svg",
-    }
+    paths = write_report(folder, *given)
+    names = ["metrics.csv", "overview.svg", "records.csv", "report.html", "summary.json"]
+    assert sorted(path.name for path in folder.iterdir()) == sorted(path.name for path in paths) == names
     assert json.loads((folder / "summary.json").read_text(encoding="utf-8"))["examples"] == 6
     once = [path.read_bytes() for path in paths]
-    again = write_report(folder, Dataset("set \ud800", tuple(EXAMPLES)), EXAMPLES, everything, summary)
-    assert [path.read_bytes() for path in again] == once
+    assert [path.read_bytes() for path in write_report(folder, *given)] == once
 
 
 def test_a_report_hides_nothing_whatever_it_is_of(tmp_path: Path) -> None:
@@ -210,17 +190,10 @@ def test_the_page_says_when_it_wins_if_plain_was_asked_too() -> None:
 @pytest.mark.usefixtures("_undrawn")
 def test_the_page_has_the_rag_metrics_the_costs_and_what_the_judge_left_open() -> None:
     examples = [example("a", answerable=True, references=("the Seine",))]
-    read = [seen("Paris lies on the Seine."), seen("Lyon")]
-    made = [record("a", "self-rag", read=read[:1]), record("a", "plain", read=read[::-1])]
+    made = [record("a", system, read=[seen("Paris lies on the Seine.")]) for system in ("self-rag", "plain")]
     pair = Pair("a", "self-rag", "plain", None, None, None, failed=True)
     judged = Judgements(pairs=[pair], asked=11, unanswered=2, reason=EVIL)
     text = re.sub(r"<[^>]+>", " ", page("rivers", examples, made, summarise(examples, made, judged), judged))
-    for expected in (
-        r"RAG metrics\s+As RAGAS defines them",
-        r"Context precision, as read\s+1.00 \S+ \S+ n 1\s+0.50 \S+ \S+ n 1\s+\+0.50 \[\+0.50, \+0.50\]\s+1 ",
-        r"Cost, total\s+self-rag\s+plain\s+self-rag ÷ plain",
-        r"Input tokens\s+30\s+30\s+1.00 \[1.00, 1.00\]",
-        r"It gave no verdict on 2 of 11 questions\.",
-        r"self-rag / plain\s+0\s+0\s+0\s+0\s+0\s+1\s+–",
-    ):
-        assert re.search(expected, text), expected
+    for expected in ("both read", "self-rag ÷ plain", "It gave no verdict on 2 of 11 questions."):
+        assert expected in text
+    assert re.search(r"self-rag / plain\s+0\s+0\s+0\s+0\s+0\s+1\s+–", text)

@@ -16,10 +16,6 @@ def claims(*labels: str) -> dict[str, Any]:
     return {"node": "hallucination_check", "claims": [{"verdict": {"label": label}} for label in labels]}
 
 
-def line_of(*decisions: dict[str, Any], outcome: str = "grounded") -> str:
-    return path_line(record(decisions=list(decisions), outcome=outcome))
-
-
 @pytest.mark.parametrize(
     ("decisions", "outcome", "line"),
     [
@@ -47,7 +43,7 @@ def line_of(*decisions: dict[str, Any], outcome: str = "grounded") -> str:
     ],
 )
 def test_the_path_in_a_line(decisions: list[dict[str, Any]], outcome: str, line: str) -> None:
-    assert line_of(*decisions, outcome=outcome) == line
+    assert path_line(record(decisions=decisions, outcome=outcome)) == line
 
 
 def asked() -> tuple[list[Example], list[Record]]:

@@ -9,10 +9,6 @@ from core.errors import RequestError
 from evaluation.judging.saved_replies import Replies, key_of
 
 
-def lines_of(path: Path) -> list[str]:
-    return path.read_text(encoding="utf-8").splitlines()
-
-
 async def yes() -> str:
     return "yes"
 
@@ -21,7 +17,7 @@ async def test_a_reply_is_on_the_disk_at_once(tmp_path: Path) -> None:
     path = tmp_path / "replies.jsonl"
     with Replies(path) as replies:
         assert await replies.get_or_ask("a", {"kind": "test"}, yes) == "yes"
-        assert lines_of(path) == ['{"key": "a", "kind": "test", "reply": "yes"}']
+        assert path.read_text(encoding="utf-8") == '{"key": "a", "kind": "test", "reply": "yes"}\n'
 
 
 async def test_a_damaged_line_in_the_middle_is_passed_over(tmp_path: Path) -> None:
@@ -39,10 +35,6 @@ def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
 
 
 def test_a_key_tells_models_roles_and_words_apart() -> None:
-    keys = {
-        key_of("a", [HumanMessage("x")]),
-        key_of("b", [HumanMessage("x")]),
-        key_of("a", [AIMessage("x")]),
-        key_of("a", [HumanMessage("y")]),
-    }
+    asked = ("a", HumanMessage("x")), ("b", HumanMessage("x")), ("a", AIMessage("x")), ("a", HumanMessage("y"))
+    keys = {key_of(model, [message]) for model, message in asked}
     assert len(keys) == 4

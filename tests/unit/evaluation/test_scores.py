@@ -10,11 +10,9 @@ from evaluation.measures.scores import (
     answer_of,
     containment,
     contains,
-    decided_route,
     draft_right,
     exact_match,
     holds_gold,
-    holds_long,
     is_gold,
     precision_over_ranks,
     read_by,
@@ -74,22 +72,7 @@ def test_exact_match_and_containment_differ() -> None:
 
 
 LONG = "Points are fees of 300 dollars paid to the lender at closing for a lower interest rate"
-
-
-@pytest.mark.parametrize(
-    ("answer", "held"),
-    [
-        ("Fees that the lender is paid at closing, 300 dollars", True),
-        ("Fees that the lender is paid at closing, 200 dollars", False),
-        ("Fees that the lender is paid at closing", False),
-        ("300", False),
-        ("Something else altogether", False),
-    ],
-)
-def test_a_long_reference_needs_half_its_words_and_a_figure(answer: str, held: bool) -> None:
-    assert holds_long(answer, LONG, "What are points?") is held
-
-
+TOLD = "On its first page it says that these are fees which the lender is paid at closing, and that they come to {}"
 ALL_OF_IT = "Which fees are paid to the lender at closing for a lower interest rate, of 300 dollars?"
 DEPOSIT = "the tenant pays a deposit of 300 dollars"
 
@@ -97,6 +80,11 @@ DEPOSIT = "the tenant pays a deposit of 300 dollars"
 @pytest.mark.parametrize(
     ("answer", "reference", "question", "expected"),
     [
+        (TOLD.format("300 dollars"), LONG, "What are points?", True),
+        (TOLD.format("200 dollars"), LONG, "What are points?", False),
+        ("Fees that the lender is paid at closing, 200 dollars", LONG, "What are points?", False),
+        ("Fees that the lender is paid at closing", LONG, "What are points?", False),
+        ("300", LONG, "What are points?", False),
         ("I like it.", LONG, ALL_OF_IT, False),
         ("Points.", LONG, ALL_OF_IT, True),
         ("In those days Alan M. Turing wrote all of it down somewhere in London", "Alan Mathison Turing", "", False),
@@ -104,7 +92,7 @@ DEPOSIT = "the tenant pays a deposit of 300 dollars"
         ("A deposit of 300 dollars is paid by the tenant.", DEPOSIT, "", True),
     ],
 )
-def test_neither_shared_words_nor_the_questions_own_make_an_answer_right(
+def test_an_answer_is_right_that_adds_half_the_words_and_a_figure_of_a_reference(
     answer: str, reference: str, question: str, expected: bool
 ) -> None:
     assert right_answer(answer, [reference], question) is expected
@@ -247,9 +235,7 @@ def test_without_spans_one_short_reference_of_several_is_recall_enough() -> None
     ],
 )
 def test_a_route_is_right_or_wrong_only_where_the_system_chose_it(changes: dict[str, Any], decided: bool) -> None:
-    made = record(**changes)
-    assert decided_route(made) is decided
-    assert score(example(route="retrieve"), made).route_right is (True if decided else None)
+    assert score(example(route="retrieve"), record(**changes)).route_right is (True if decided else None)
 
 
 def test_a_quote_counts_for_right_answers_that_cite() -> None:

@@ -12,25 +12,18 @@ from evaluation.datasets.question_set import load
 from evaluation.records import Dataset
 
 
-def asked(question: str, *answers: str, id_: str | None = None, plausible: str | None = None) -> dict[str, Any]:
-    made: dict[str, Any] = {
-        "question": question,
-        "answers": [{"text": answer, "answer_start": 0} for answer in answers],
-        "is_impossible": not answers,
-    }
-    if id_:
-        made["id"] = id_
-    if plausible:
-        made["plausible_answers"] = [{"text": plausible, "answer_start": 0}]
-    return made
+def asked(question: str, *answers: str, **more: Any) -> dict[str, Any]:
+    texts = [{"text": answer, "answer_start": 0} for answer in answers]
+    return {"question": question, "answers": texts, "is_impossible": not answers, **more}
 
 
+PLAUSIBLE = [{"text": "Nights"}]
 ARTICLES = [
     {
         "title": "Sky",
         "paragraphs": [
-            {"context": "The sky is blue.", "qas": [asked("What is blue?", "the sky", "sky", "sky", id_="a")]},
-            {"context": "Nights are dark.", "qas": [asked("Why dark?", id_="b", plausible="Nights")]},
+            {"context": "The sky is blue.", "qas": [asked("What is blue?", "the sky", "sky", "sky", id="a")]},
+            {"context": "Nights are dark.", "qas": [asked("Why dark?", id="b", plausible_answers=PLAUSIBLE)]},
         ],
     },
     {"title": "Sea", "paragraphs": [{"context": "The sea is deep.", "qas": [asked("How deep?"), asked("How deep?")]}]},
@@ -56,12 +49,8 @@ def test_all_paragraphs_are_documents_and_all_questions_are_asked(squad: Any, tm
         "paragraph-02.txt": "Nights are dark.",
         "paragraph-03.txt": "The sea is deep.",
     }
-    assert [example.question for example in dataset.examples] == [
-        "What is blue?",
-        "Why dark?",
-        "How deep?",
-        "How deep?",
-    ]
+    questions = [example.question for example in dataset.examples]
+    assert questions == ["What is blue?", "Why dark?", "How deep?", "How deep?"]
     assert len({example.id for example in dataset.examples}) == 4
 
 
@@ -114,14 +103,14 @@ def test_squad_1_has_no_mark_of_the_impossible(squad: Any) -> None:
     ("paragraph", "part"),
     [
         ({"qas": []}, "article.json, paragraph 1: it has no context"),
-        ({"context": " ", "qas": []}, "article.json, paragraph 1: it has no context"),
         ({"context": "A.", "qas": {}}, "article.json, paragraph 1: it has no context, or no list qas"),
         ("A.", "article.json, paragraph 1"),
         ({"context": "A.", "qas": [{"answers": []}]}, "article.json, paragraph 1, question 1: it has no question"),
-        ({"context": "A.", "qas": [{"question": " "}]}, "paragraph 1, question 1: the question is empty"),
         ({"context": "A.", "qas": [{"question": "\u200b"}]}, "paragraph 1, question 1: the question is empty"),
         ({"context": "A.", "qas": [{"question": "B?", "answers": [{}]}]}, "answers without a text"),
         ({"context": "A.", "qas": ["B?"]}, "article.json, paragraph 1, question 1"),
+        ({"context": "A.", "qas": [asked("B?", "A") | {"id": []}]}, "article.json, paragraph 1, question 1"),
+        ({"context": "A.", "qas": [asked("B?", "A") | {"is_impossible": "false"}]}, "paragraph 1, question 1"),
         ({"context": "A.", "qas": []}, "article.json holds no question"),
     ],
 )
@@ -129,12 +118,6 @@ def test_a_file_in_another_form(squad: Any, paragraph: Any, part: str) -> None:
     with pytest.raises(RequestError) as raised:
         squad({"data": [{"paragraphs": [paragraph]}]})
     assert part in str(raised.value)
-
-
-def test_a_folder_that_cannot_be_written(squad: Any, tmp_path: Path) -> None:
-    (tmp_path / "documents").write_text("a file")
-    with pytest.raises(RequestError, match=r"cannot be written into .*documents .*--out"):
-        squad({"data": ARTICLES})
 
 
 @pytest.mark.parametrize("place", ["documents", "the set's own"])
@@ -145,7 +128,7 @@ def test_a_link_in_the_place_of_the_folder_is_not_followed(squad: Any, tmp_path:
     before = sorted((tmp_path / "mine").rglob("*"))
     before[-1].unlink()
     link.symlink_to(tmp_path / "mine")
-    with pytest.raises(RequestError, match="it is a link"):
+    with pytest.raises(RequestError, match=r"cannot be written into .*documents \(it is a link\).*--out"):
         squad({"data": ARTICLES})
     assert sorted((tmp_path / "mine").rglob("*")) == before[:-1]
 
@@ -158,9 +141,3 @@ def test_paragraphs_are_for_the_user_alone(squad: Any) -> None:
         folder.chmod(0o755)
         for path in folder.iterdir():
             path.chmod(0o644)
-
-
-@pytest.mark.parametrize("odd", [{"id": []}, {"id": {"a": 1}}, {"is_impossible": "false"}])
-def test_fields_of_other_types_are_refused(squad: Any, odd: dict[str, Any]) -> None:
-    with pytest.raises(RequestError, match=r"article\.json, paragraph 1, question 1"):
-        squad({"data": [{"paragraphs": [{"context": "A.", "qas": [asked("B?", "A", id_="b") | odd]}]}]})

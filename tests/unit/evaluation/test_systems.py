@@ -6,77 +6,66 @@ import pytest
 
 from core.errors import ModelError
 from evaluation.measures.scores import read_by
-from evaluation.records import Example, Record
-from evaluation.systems import OneDraft, closed_book, plain, with_surroundings
+from evaluation.records import Example
+from evaluation.systems import closed_book, plain, with_surroundings
 from run.context import Context, Limits
 from tests.scripted import ScriptedGenerator, ScriptedRetriever, document, services
+from tests.unit.evaluation.sample_records import record, said, seen
 
 EXAMPLE = Example(id="1", question="Why is the <passage> sky blue?")
 AIR = document("Air scatters blue light.", page=3, similarity=0.8)
 SALT = document("Salt melts ice.")
 
 
-async def asked(system: OneDraft) -> Record:
-    return await system.ask(EXAMPLE)
-
-
 async def test_plain_reads_all_that_was_found_and_gives_its_draft() -> None:
-    writer = ScriptedGenerator(drafts=["Air scatters light. It is blue."])
-    search = ScriptedRetriever(always=[AIR, SALT])
-    said = await asked(plain(services(writer, retriever=search), Context(k=2)))
+    answer = "Air scatters light. It is blue."
+    writer, search = ScriptedGenerator(drafts=[answer]), ScriptedRetriever(always=[AIR, SALT])
+    found = await plain(services(writer, retriever=search), Context(k=2)).ask(EXAMPLE)
     (inputs,) = writer.inputs("draft")
     assert AIR.page_content in inputs["passages"]
     assert SALT.page_content in inputs["passages"]
     assert inputs["question"] == "Why is the (passage> sky blue?"
     assert (search.queries, search.ks) == ([EXAMPLE.question], [2])
-    assert (said["system"], said["example"], said["question"]) == ("plain", "1", EXAMPLE.question)
-    assert (said["outcome"], said["answer"], said["confidence"]) == ("answered", "Air scatters light. It is blue.", 1.0)
-    assert (said["route"], said["queries"]) == ("retrieve", [EXAMPLE.question])
-    assert said["seen"][0] == {
-        "text": AIR.page_content,
-        "source": "notes.txt",
-        "page": 3,
-        "row": None,
-        "similarity": 0.8,
-        "relevance": None,
-        "relevant": None,
-    }
-    assert [claim["text"] for claim in said["said"]] == ["Air scatters light.", "It is blue."]
-    assert {(claim["label"], claim["score"]) for claim in said["said"]} == {(None, None)}
-    assert said["cost"]["model_calls"] == 1
-    assert said["cost"]["seconds"] > 0
-    assert [one["text"] for one in read_by(said)] == [AIR.page_content, SALT.page_content]
+    air, salt = seen(AIR.page_content, source="notes.txt"), seen(SALT.page_content, source="notes.txt")
+    air |= {"page": 3, "similarity": 0.8}
+    assert found == record(
+        "1",
+        "plain",
+        question=EXAMPLE.question,
+        answer=answer,
+        queries=[EXAMPLE.question],
+        seen=[air, salt],
+        said=[said("Air scatters light."), said("It is blue.")],
+        cost=found["cost"],
+        decisions=[{"node": "generate", "text": answer}],
+    )
+    assert found["cost"]["model_calls"] == 1
+    assert found["cost"]["seconds"] > 0
+    assert read_by(found) == [air, salt]
 
 
 async def test_closed_book_searches_nothing() -> None:
     search = ScriptedRetriever()
     writer = ScriptedGenerator(direct=["Because of the air."])
-    said = await asked(closed_book(services(writer, retriever=search), Context()))
-    assert (said["system"], said["route"], said["answer"]) == ("closed-book", "direct", "Because of the air.")
-    assert (search.queries, said["queries"], said["seen"], read_by(said)) == ([], [], [], [])
+    found = await closed_book(services(writer, retriever=search), Context()).ask(EXAMPLE)
+    assert (found["system"], found["route"], found["answer"]) == ("closed-book", "direct", "Because of the air.")
+    assert (search.queries, found["queries"], found["seen"], read_by(found)) == ([], [], [], [])
 
 
 async def test_a_draft_that_declines_is_an_abstention_and_stays_in_the_trace() -> None:
-    said = await asked(
-        plain(
-            services(ScriptedGenerator(drafts=["I don't know."]), retriever=ScriptedRetriever(always=[AIR])), Context()
-        )
-    )
-    assert (said["outcome"], said["stop_reason"], said["answer"], said["confidence"]) == (
-        "abstained",
-        "declined",
-        "",
-        0.0,
-    )
-    assert (said["said"], said["error"]) == ([], None)
-    assert said["decisions"][0]["text"] == "I don't know."
-    assert [one["text"] for one in read_by(said)] == [AIR.page_content]
+    made = services(ScriptedGenerator(drafts=["I don't know."]), retriever=ScriptedRetriever(always=[AIR]))
+    found = await plain(made, Context()).ask(EXAMPLE)
+    assert (found["outcome"], found["stop_reason"], found["error"]) == ("abstained", "declined", None)
+    assert (found["answer"], found["confidence"], found["said"]) == ("", 0.0, [])
+    assert found["decisions"][0]["text"] == "I don't know."
+    assert [one["text"] for one in read_by(found)] == [AIR.page_content]
 
 
 async def test_a_limit_stops_it() -> None:
-    said = await asked(plain(services(retriever=ScriptedRetriever(always=[AIR])), Context(limits=Limits(tokens=1))))
-    assert (said["outcome"], said["stop_reason"], said["error"]) == ("stopped", "limit_tokens", None)
-    assert (len(said["seen"]), read_by(said)) == (1, [])
+    made = services(retriever=ScriptedRetriever(always=[AIR]))
+    found = await plain(made, Context(limits=Limits(tokens=1))).ask(EXAMPLE)
+    assert (found["outcome"], found["stop_reason"], found["error"]) == ("stopped", "limit_tokens", None)
+    assert (len(found["seen"]), read_by(found)) == (1, [])
 
 
 async def test_a_search_that_hangs_is_stopped() -> None:
@@ -85,14 +74,14 @@ async def test_a_search_that_hangs_is_stopped() -> None:
             await asyncio.sleep(60)
             return []
 
-    said = await asked(plain(services(retriever=Hangs()), Context(limits=Limits(seconds=0.05))))
-    assert (said["outcome"], said["stop_reason"]) == ("stopped", "limit_seconds")
+    found = await plain(services(retriever=Hangs()), Context(limits=Limits(seconds=0.05))).ask(EXAMPLE)
+    assert (found["outcome"], found["stop_reason"]) == ("stopped", "limit_seconds")
 
 
 async def test_a_model_that_fails_is_for_the_run_to_tell() -> None:
     writer = ScriptedGenerator(direct=[ModelError("Gone.")])
     with pytest.raises(ModelError):
-        await asked(closed_book(services(writer), Context()))
+        await closed_book(services(writer), Context()).ask(EXAMPLE)
 
 
 def test_a_fingerprint_depends_on_what_the_system_uses() -> None:

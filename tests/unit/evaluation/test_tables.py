@@ -7,8 +7,8 @@ import json
 import pytest
 
 from evaluation.measures.metrics import summarise
-from evaluation.measures.summary import MAIN_METRICS, RAG
-from evaluation.records import Gold, Judgements
+from evaluation.measures.summary import RAG
+from evaluation.records import Judgements
 from evaluation.reporting.tables import (
     escape_formula,
     metrics_csv,
@@ -21,72 +21,43 @@ from evaluation.reporting.tables import (
 )
 from tests.unit.evaluation.sample_records import cost, example, record, seen
 
-EXAMPLES = [
-    example("1", "=1+1?", answerable=True, references=("Turing",), gold=(Gold(text="Turing"),)),
-    example("2", answerable=False),
-]
-RECORDS = [
-    record("1", "self-rag", answer="Turing", seen=[seen("Turing", 0.9)], cost=cost(2)),
-    record("2", "self-rag", answer="", outcome="abstained", cost=cost(2)),
-    record("1", "a|b", answer="+Church", cost=cost(1)),
-    record("2", "a|b", answer="-Church", cost=cost(1)),
-]
-SUMMARY = summarise(EXAMPLES, RECORDS)
-
-
-def test_values_have_the_digits_of_their_unit() -> None:
-    assert shown(0.12345, "share") == "0.12"
-    assert shown(12.345, "seconds") == "12.3"
-    assert shown(1234.5, "count") == "1,234"
-    assert shown(5.25, "count") == "5.2"
-    assert [shown(value, "total") for value in (0, 12.0, 1234.0)] == ["0", "12", "1,234"]
-    assert shown(0, "count") == "0"
-    assert shown(None, "share") == "–"
-
-
-def test_differences_have_a_sign_but_nothing_has_none() -> None:
-    assert shown(0.123, "share", sign=True) == "+0.12"
-    assert shown(-0.123, "share", sign=True) == "−0.12"
-    assert shown(-0.001, "share", sign=True) == "0.00"
-
-
-def test_small_p_values_are_bounded() -> None:
-    assert [p_shown(p) for p in (None, 0.0001, 0.04567)] == ["–", "< 0.001", "0.046"]
-
-
-def test_the_table_has_a_row_for_each_telling_metric_that_is_known() -> None:
-    rows = table_rows(SUMMARY)
-    assert rows[0] == ["", "self-rag", "a|b"]
-    assert {len(row) for row in rows} == {3}
-    assert len(rows) <= len(MAIN_METRICS) + 3
-    found = {row[0]: row[1:] for row in rows}
-    assert found["Abstention F1"] == ["1.00 [1.00, 1.00]", "0.00 [0.00, 0.00]"]
-    assert "Routing accuracy" not in found
-    assert "Failed" not in found
-
-
 LABELLED = [example(str(number), answerable=True, references=("Turing",)) for number in (1, 2)]
 READ = [
-    record("1", "self-rag", read=[seen("Turing")], seen=[seen("Church"), seen("Turing")], cost=cost(4, 200)),
-    record("2", "self-rag", read=[], outcome="abstained", answer="", cost=cost(2, 200)),
+    record("1", "self-rag", answer="Turing", read=[seen("Turing")], cost=cost(4, 200)),
+    record("2", "self-rag", answer="", outcome="abstained", read=[], cost=cost(2, 200)),
     record("1", "plain", read=[seen("Church"), seen("Turing")], cost=cost(1, 100)),
     record("2", "plain", read=[seen("Turing")], cost=cost(1, 100)),
 ]
 JUDGED = Judgements(faithfulness={("self-rag", "1"): 1.0, ("plain", "1"): 0.5, ("plain", "2"): 0.0})
 
 
+def test_values_have_the_digits_of_their_unit_and_differences_a_sign() -> None:
+    assert shown(0.12345, "share") == "0.12"
+    assert shown(12.345, "seconds") == "12.3"
+    assert [shown(value, "count") for value in (0, 5.25, 1234.5)] == ["0", "5.2", "1,234"]
+    assert [shown(value, "total") for value in (0, 12.0, 1234.0)] == ["0", "12", "1,234"]
+    assert shown(None, "share") == "–"
+    assert [shown(gap, "share", sign=True) for gap in (0.123, -0.123, -0.001)] == ["+0.12", "−0.12", "0.00"]
+    assert [p_shown(p) for p in (None, 0.0001, 0.04567)] == ["–", "< 0.001", "0.046"]
+
+
+def test_the_table_has_a_row_for_each_telling_metric_that_is_known() -> None:
+    rows = table_rows(summarise(LABELLED, READ))
+    assert rows[0] == ["", "self-rag", "plain"]
+    assert {len(row) for row in rows} == {3}
+    found = {row[0]: row[1:] for row in rows}
+    assert found["F1"] == ["0.50 [0.00, 1.00]", "0.00 [0.00, 0.00]"]
+    assert not {"Routing accuracy", "Failed"} & set(found)
+
+
 def test_the_rag_metrics_have_a_column_for_the_paired_difference_and_its_number() -> None:
     rows = rag_rows(summarise(LABELLED, READ, JUDGED))
     assert rows[0] == ["RAG metrics", "self-rag", "plain", "self-rag − plain", "both read"]
     found = {row[0]: row[1:] for row in rows[1:]}
-    assert list(found) == [
-        *("Context precision, as read", "Share of gold, as read", "Context recall, as read"),
-        *("Faithfulness, judge", "Answer relevancy, judge"),
-    ]
+    assert len(found) == 5
     assert found["Context precision, as read"][2:] == ["+0.50 [+0.50, +0.50]", "1"]
     assert [cell.split(" ", 1)[0] for cell in found["Context precision, as read"][:2]] == ["1.00", "0.75"]
     assert [cell.rsplit(" n ")[-1] for cell in found["Faithfulness, judge"][:2]] == ["1", "2"]
-    assert found["Faithfulness, judge"][2:] == ["+0.50 [+0.50, +0.50]", "1"]
     assert found["Answer relevancy, judge"] == ["–", "–", "–", "0"]
 
 
@@ -125,13 +96,10 @@ def test_totals_and_ratios_are_in_the_file_of_metrics() -> None:
 
 
 @pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "  =1", "\r=1", "＝1", "\n=1"])
-def test_text_that_a_spreadsheet_would_run_is_guarded(text: str) -> None:
+def test_text_that_a_spreadsheet_would_run_is_guarded_and_other_cells_stay(text: str) -> None:
     assert escape_formula(text) == "'" + text
-
-
-@pytest.mark.parametrize("cell", ["a=1", "", -1.5, 3, None])
-def test_other_cells_stay_as_they_are(cell: object) -> None:
-    assert escape_formula(cell) == cell
+    for cell in (f"a{text}", "", -1.5, 3, None):
+        assert escape_formula(cell) == cell
 
 
 def test_the_files_hide_nothing_and_their_formulas_are_guarded_behind_what_is_hidden() -> None:
@@ -147,14 +115,7 @@ def test_the_files_hide_nothing_and_their_formulas_are_guarded_behind_what_is_hi
 
 
 def test_there_is_a_row_for_each_system_and_example() -> None:
-    rows = list(csv.DictReader(io.StringIO(records_csv(EXAMPLES, RECORDS))))
-    assert [(row["system"], row["example"]) for row in rows] == [
-        ("self-rag", "1"),
-        ("self-rag", "2"),
-        ("a|b", "1"),
-        ("a|b", "2"),
-    ]
-    assert rows[0]["question"] == "'=1+1?"
-    assert rows[2]["answer"] == "'+Church"
+    rows = list(csv.DictReader(io.StringIO(records_csv(LABELLED, READ))))
+    assert [(row["system"], row["example"]) for row in rows] == [(one["system"], one["example"]) for one in READ]
     assert (rows[0]["right"], rows[0]["f1"], rows[0]["abstained"]) == ("true", "1.0", "false")
-    assert (rows[1]["f1"], rows[1]["squad_f1"], rows[1]["uncached_input_tokens"]) == ("", "1.0", "60")
+    assert (rows[1]["f1"], rows[1]["abstained"], rows[1]["uncached_input_tokens"]) == ("0.0", "true", "160")

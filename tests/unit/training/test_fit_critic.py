@@ -23,34 +23,26 @@ def found(identity: str, text: str, source: str) -> dict[str, Any]:
     return {"id": identity, "text": text, "source": source, "page": None, "row": None, "similarity": 0.5}
 
 
-def trace(answer: str, text: str, quote: tuple[int, int] | None) -> dict[str, Any]:
+def trace(text: str, quote: tuple[int, int]) -> dict[str, Any]:
+    """A question whose draft is one claim, with its quote in the first passage."""
     support = {"fully supported": 0.7, "partially supported": 0.1, "no support": 0.2}
     passages = [found("1", TOWER, "tower.txt"), found("2", LEASE, "lease.txt"), found("3", "80 m of rope", "rope.txt")]
+    skipped = {"label": "irrelevant", "probabilities": None, "reason": "Not graded."}
+    claim = {
+        "text": text,
+        "context": "",
+        "verdict": {"label": "fully supported", "probabilities": support, "reason": None},
+        "quote": {"passage": "1", "start": quote[0], "end": quote[1]},
+    }
     return {
         "passages": passages,
-        "verdicts": {
-            "1": yes(0.9),
-            "2": {"label": "irrelevant", "probabilities": None, "reason": "Not graded."},
-            "3": yes(0.6),
-        },
-        "drafts": [{"text": answer, "passages": passages[:1], "relevance": 0.9, "declined": False}],
-        "claims": [
-            [
-                {
-                    "text": text,
-                    "context": "",
-                    "verdict": {"label": "fully supported", "probabilities": support, "reason": None},
-                    "quote": quote and {"passage": "1", "start": quote[0], "end": quote[1]},
-                }
-            ]
-        ],
+        "verdicts": {"1": yes(0.9), "2": skipped, "3": yes(0.6)},
+        "drafts": [{"text": text, "passages": passages[:1], "relevance": 0.9, "declined": False}],
+        "claims": [[claim]],
     }
 
 
-TRACES = {
-    "a": trace("It is 80 m tall.", "It is 80 m tall.", (0, 23)),
-    "b": trace("It was built in 1911.", "It was built in 1911.", (24, 45)),
-}
+TRACES = {"a": trace("It is 80 m tall.", (0, 23)), "b": trace("It was built in 1911.", (24, 45))}
 
 
 def test_a_passage_is_positive_when_it_is_of_the_gold_source_and_holds_the_answer() -> None:
@@ -72,12 +64,7 @@ def test_the_regression_finds_what_tells_right_from_wrong_and_ignores_noise() ->
     evidence = [
         {"signal": float(a), "noise": float(b), "log_odds": float(b)} for a, b in zip(signal, noise, strict=True)
     ]
-    rows = Rows(
-        evidence,
-        labels,
-        [str(i % 10) for i in range(400)],
-        [str(i) for i in range(400)],
-    )
+    rows = Rows(evidence, labels, [str(i % 10) for i in range(400)], [str(i) for i in range(400)])
     fit, _, lines = fitted("test", rows, ("signal", "noise"))
     assert fit.coefficients["signal"] == pytest.approx(3, abs=0.8)
     assert abs(fit.coefficients["noise"]) < 0.4

@@ -6,13 +6,7 @@ import pytest
 from evaluation.records import Example
 from models.calibration import Fit, expit
 from tests.scripted import passage
-from training.fit_gate import (
-    Search,
-    fitted,
-    lost_in_other_words,
-    tally,
-    threshold,
-)
+from training.fit_gate import Search, fitted, lost_in_other_words, tally, threshold
 
 
 def search(name: str, gold: Sequence[bool], evidence: Sequence[dict[str, float]] | None = None) -> Search:
@@ -27,14 +21,7 @@ CHANCES = [[0.01, 0.4], [0.5, 0.02, 0.3], [0.03, 0.001]]
 
 def test_what_is_spared_and_lost_is_counted() -> None:
     found = tally(SEARCHES, CHANCES, 0.025, 0.2)
-    assert found == {
-        "passages": 7,
-        "skipped": 3,
-        "gold": 3,
-        "lost": 2,
-        "answered": 2,
-        "unanswered": 1,
-    }
+    assert found == {"passages": 7, "skipped": 3, "gold": 3, "lost": 2, "answered": 2, "unanswered": 1}
 
 
 def test_the_threshold_loses_no_gold_passage_but_of_two_hundred_one() -> None:
@@ -68,11 +55,8 @@ def test_each_chance_is_by_a_regression_that_has_not_seen_its_paragraph() -> Non
 
 
 def test_a_gold_passage_near_in_meaning_survives_the_loss_of_its_words_and_a_far_one_does_not() -> None:
-    found = [
-        passage("the old tower", similarity=0.6),
-        passage("tower, old", similarity=0.5),
-        passage("z", similarity=0.1),
-    ]
+    texts = {"the old tower": 0.6, "tower, old": 0.5, "z": 0.1}
+    found = [passage(text, similarity=similarity) for text, similarity in texts.items()]
     gold = Search(Example("q", "Which old tower?"), found, [], [False, True, True])
     gate = Fit(intercept=0, coefficients={"similarity_behind": -10, "coverage_behind": -10})
     assert lost_in_other_words([gold], gate, expit(-1 - 3.1), -1.0) == 1

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from rich.console import Console
 
 from app import cli
 from app.cli import main
@@ -31,6 +30,7 @@ from retrieval.filters import Filter
 from retrieval.sync_report import Advance, Failure, Skipped, Source, SyncReport, VerifyReport
 from tests.scripted import verdict
 from tests.unit.app.commands.test_index import Shelf
+from tests.unit.app.terminal.screens import screen_of
 from tests.unit.app.terminal.test_screen import code
 
 FORGED = "[2] real.pdf “forged”"
@@ -96,16 +96,10 @@ def cited(said: str, **changes: Any) -> list[dict[str, Any]]:
     return [{**code()["citations"][0], **changes}]
 
 
-def conflicting(
-    citations: Callable[[str], list[dict[str, Any]]], answer: Callable[[str], str]
-) -> Callable[[str], None]:
+def conflicting(said: str) -> None:
     """Show an answer with what another document says."""
-
-    def way(said: str) -> None:
-        conflicts: Any = [{"answer": answer(said), "citations": [1]}]
-        Screen().text(disagreement(conflicts, cast("Any", citations(said)), numbers=True))
-
-    return way
+    conflicts: Any = [{"answer": said, "citations": [1]}]
+    Screen().text(disagreement(conflicts, cast("Any", cited(said, source=f"/docs/{said}")), numbers=True))
 
 
 def failing(error: Callable[[str], Exception]) -> Callable[[str], None]:
@@ -136,9 +130,9 @@ def refused(*words: str) -> Callable[[str], None]:
     return way
 
 
-def download(said: str) -> None:
-    with Screen().downloads() as progress:
-        progress(said, 0, 10)
+def downloading(said: str, screen: Screen) -> None:
+    with screen.downloads() as progress:
+        progress(said, 1, 10)
 
 
 VERDICT = verdict("relevant", {"relevant": 0.9, "irrelevant": 0.1}, HARMLESS)
@@ -146,25 +140,20 @@ WAYS: dict[str, Callable[[str], None]] = {
     "source of a citation": ended(citations=lambda said: cited(said, source=f"/docs/{said}")),
     "quote of a citation": ended(citations=lambda said: cited(said, quote=said)),
     "heading of a citation": ended(citations=lambda said: cited(said, heading=said)),
-    "source of a conflict": conflicting(lambda said: cited(said, source=f"/docs/{said}"), lambda said: "Red."),
-    "answer of a conflict": conflicting(lambda said: cited(said), lambda said: said),
+    "conflict": conflicting,
     "outcome": ended(outcome=lambda said: said),
     "reason for stopping": ended(stop_reason=lambda said: said),
     "route": decided(node="decide", decided={"route": HARMLESS, "verdict": VERDICT}),
-    "reason of a route": decided(explain=True, node="decide", decided={"route": HARMLESS, "verdict": VERDICT}),
     "reason of a claim": decided(
         explain=True, node="hallucination_check", decided={"claims": [{"text": HARMLESS, "verdict": VERDICT}]}
     ),
-    "query": decided(node="retrieve", decided={"retrieved": 3, "query": HARMLESS}),
     "grade": decided(
         node="grade_documents",
         decided={"relevant": 1, "grades": [{"source": HARMLESS, "page": 3, "row": None, "verdict": VERDICT}]},
     ),
-    "rewritten query": decided(node="rewrite_query", decided={"query": HARMLESS}),
+    "query": decided(node="retrieve", decided={"retrieved": 3, "query": HARMLESS}),
     "draft": decided(node="generate", decided={"declined": False, "redraft": False, "text": HARMLESS}),
     "claim": decided(node="hallucination_check", decided={"claims": [{"text": HARMLESS, "verdict": VERDICT}]}),
-    "usefulness": decided(node="answer_check", decided={"usefulness": [VERDICT]}),
-    "direct draft": decided(node="direct_generate", decided={"text": HARMLESS}),
     "server's error": decided(node="generate", decided={"stop": "model_failed", "failure": HARMLESS}),
     "note": lambda said: Screen().note(said),
     "remark": lambda said: Screen().remark(said, indent="  "),
@@ -174,7 +163,7 @@ WAYS: dict[str, Callable[[str], None]] = {
     "wrong request": failing(RequestError),
     "failed model": failing(ModelError),
     "bug": failing(LookupError),
-    "download": download,
+    "download": lambda said: downloading(said, Screen()),
     "sync": shelved(sync),
     "list": shelved(listing),
     "verification": shelved(verify),
@@ -185,15 +174,8 @@ WAYS: dict[str, Callable[[str], None]] = {
     "table": lambda said: table([["", said], [said, "0.5"]], Screen()),
     "unknown option": refused("why", f"--{HARMLESS}"),
     "unknown value": refused("why", "--mode", HARMLESS),
-    "day": refused("why", "--since", HARMLESS),
-    "unknown option of index": refused("index", f"--{HARMLESS}"),
-    "unknown option of version": refused("--version=" + HARMLESS),
     "documents": refused("why", "--docs", HARMLESS),
     "picture": refused("graph", "--output", HARMLESS),
-    "picture of a run": refused("why", "--picture", HARMLESS),
-    "question set": refused("eval", HARMLESS),
-    "system": refused("eval", "set.csv", "--systems", HARMLESS),
-    "variant": refused("eval", "set.csv", "--variant", f"{HARMLESS}:k=3"),
 }
 
 
@@ -229,26 +211,15 @@ def test_markup_and_emoji_codes_are_shown_as_they_are(
     assert "\x1b" not in printed
 
 
-def on_terminal(*, width: int = 400) -> Screen:
-    screen = Screen()
-    made = {"force_terminal": True, "width": width, "soft_wrap": True, "markup": False, "emoji": False}
-    screen.out, screen.err, screen.live = Console(**made), Console(stderr=True, **made), True  # type: ignore[arg-type]
-    return screen
-
-
 def indexing(said: str, screen: Screen) -> None:
     with screen.indexing() as advance:
         advance(Advance(3, 10, 4, 1.0, shelf_of(said).path, 2.0))
 
 
-def downloading(said: str, screen: Screen) -> None:
-    with screen.downloads() as progress:
-        progress(said, 1, 10)
-
-
 def tracing(said: str, screen: Screen) -> None:
-    with Trace(screen) as trace:
+    with Trace(screen, explain=True) as trace:
         trace.show(NodeFinished("generate", 0.1, {"declined": False, "redraft": False, "text": said}))
+        trace.show(NodeFinished("answer_check", 0.1, {"usefulness": [verdict("5", None, said)]}))
 
 
 def writing(said: str, screen: Screen) -> None:
@@ -257,17 +228,11 @@ def writing(said: str, screen: Screen) -> None:
             trace.show(DraftToken(part))
 
 
-def explaining(said: str, screen: Screen) -> None:
-    with Trace(screen, explain=True) as trace:
-        trace.show(NodeFinished("answer_check", 0.1, {"usefulness": [verdict("5", None, said)]}))
-
-
 ON_TERMINAL: dict[str, Callable[[str, Screen], object]] = {
     "bar of an indexing": indexing,
     "bar of a download": downloading,
     "trace below a spinner": tracing,
     "draft as it is written": writing,
-    "trace with reasons": explaining,
     "framed table": lambda said, screen: table([["", said], [said, "0.5"]], screen),
     "citation": lambda said, screen: show({**code(), "citations": cited(said, source=said)}, screen),
     "note": lambda said, screen: screen.note(said),
@@ -277,7 +242,7 @@ ON_TERMINAL: dict[str, Callable[[str, Screen], object]] = {
 @pytest.mark.parametrize("way", ON_TERMINAL)
 def test_nor_do_they_on_a_terminal(way: str, capsys: pytest.CaptureFixture[str]) -> None:
     def printed(said: str) -> str:
-        ON_TERMINAL[way](said, on_terminal())
+        ON_TERMINAL[way](said, screen_of())
         shown = "".join(capsys.readouterr())
         # What rich itself says to a terminal; none of the hostile texts hides among it.
         assert not re.search(r"\x1b\[2J|\x1b\]|\x07", shown)

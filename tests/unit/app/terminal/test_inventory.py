@@ -13,10 +13,6 @@ LOST = Source(Path("/d/lost.txt"), "failed", 0, "It cannot be opened: check its 
 PICTURE = Skipped(Path("/d/a.png"), "not a supported file type")
 
 
-def many(count: int, source: Source = SCAN) -> list[Source]:
-    return [source._replace(path=Path(f"/d/{number:02}/scan.pdf")) for number in range(count)]
-
-
 @pytest.mark.parametrize(
     ("report", "sources", "said"),
     [
@@ -46,7 +42,7 @@ def test_what_is_not_indexed_is_told_with_its_reason() -> None:
     ("count", "lines", "last"), [(20, 20, "empty: /d/19/scan.pdf"), (54, 21, "and 34 more: index")]
 )
 def test_of_many_the_first_are_told(count: int, lines: int, last: str) -> None:
-    said = left_out(many(count), [])
+    said = left_out([SCAN._replace(path=Path(f"/d/{number:02}/scan.pdf")) for number in range(count)], [])
     assert len(said) == lines
     assert said[-1].startswith(last)
 

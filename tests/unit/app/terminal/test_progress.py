@@ -1,12 +1,9 @@
 """How far an evaluation is, in a pipe and on a terminal."""
 
-import io
-import re
 from pathlib import Path
 from typing import Any
 
 import pytest
-from rich.console import Console
 
 from app.terminal.progress import asking, described, judging, show_routes, table
 from app.terminal.screen import Screen
@@ -14,6 +11,7 @@ from core.types import Usage
 from evaluation.reporting.routes import Routed
 from evaluation.run import Tally
 from retrieval.sync_report import Advance
+from tests.unit.app.terminal.screens import screen_of
 
 
 def tally(asked: int, **changes: Any) -> Tally:
@@ -53,22 +51,18 @@ def test_what_is_described(now: Any) -> None:
 
 
 def test_on_a_terminal_there_is_a_bar(capsys: pytest.CaptureFixture[str]) -> None:
-    screen = Screen()
-    screen.live = True
-    screen.err = Console(stderr=True, force_terminal=True, width=120)
+    screen = screen_of(120)
     with asking(screen) as show:
         show(tally(30))
     with judging(screen) as tell:
         tell(1, 3)
     shown = capsys.readouterr().err
-    assert "40/100" in shown
-    assert "210 calls" in shown
-    assert "1/3" in shown
+    assert all(part in shown for part in ("40/100", "210 calls", "1/3"))
 
 
-def at(files: int, total: int = 100, **changes: Any) -> Advance:
-    given = {"passages": 20 * files, "seconds": 0.5 * files, "seconds_left": 0.5 * (total - files) if files else None}
-    return Advance(files, total, **{"path": Path("/docs/lease.md"), **given, **changes})
+def at(files: int) -> Advance:
+    left = 0.5 * (100 - files) if files else None
+    return Advance(files, 100, 20 * files, 0.5 * files, Path("/docs/lease.md"), left)
 
 
 def test_indexing_in_a_pipe_is_told_now_and_then(now: Any, capsys: pytest.CaptureFixture[str]) -> None:
@@ -86,27 +80,16 @@ def test_indexing_in_a_pipe_is_told_now_and_then(now: Any, capsys: pytest.Captur
     assert len(lines) == 6
 
 
-def live(width: int) -> Screen:
-    screen = Screen()
-    screen.live = True
-    screen.err = Console(stderr=True, force_terminal=True, width=width)
-    return screen
-
-
-def plain(text: str) -> list[str]:
-    return [line.rstrip() for line in re.split(r"[\r\n]+", re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text)) if line.strip()]
-
-
-@pytest.mark.parametrize("screen", [Screen(), live(80)])
-def test_nothing_to_index_shows_nothing(screen: Screen, capsys: pytest.CaptureFixture[str]) -> None:
-    with screen.indexing():
+@pytest.mark.parametrize("width", [0, 80])
+def test_nothing_to_index_shows_nothing(width: int, capsys: pytest.CaptureFixture[str]) -> None:
+    with screen_of(width).indexing():
         pass
     assert capsys.readouterr() == ("", "")
 
 
 def test_a_bar_is_taken_away_when_indexing_fails(capsys: pytest.CaptureFixture[str]) -> None:
     def fail() -> None:
-        with live(80).indexing() as advance:
+        with screen_of(80).indexing() as advance:
             advance(at(1))
             raise LookupError
 
@@ -123,17 +106,15 @@ def test_a_table_is_aligned_in_a_pipe(capsys: pytest.CaptureFixture[str]) -> Non
 
 
 @pytest.mark.parametrize("width", [120, 40, 0])
-def test_the_routes_of_a_set_stand_on_one_line_or_two(width: int) -> None:
-    file = io.StringIO()
-    screen = Screen()
-    screen.out = Console(file=file, width=width or 80, force_terminal=bool(width), color_system=None, soft_wrap=True)
+def test_the_routes_of_a_set_stand_on_one_line_or_two(width: int, capsys: pytest.CaptureFixture[str]) -> None:
     path = "decide→retrieve → grade 2/4 → generate → supported"
     lines = [Routed("Why is the sky blue?", True, path), Routed("a\x1b[2J\nself-rag: 9 of 9", False, path)]
-    show_routes({"self-rag": [*lines, *lines * 50]}, screen)
-    printed = file.getvalue().splitlines()
+    show_routes({"self-rag": [*lines, *lines * 50]}, screen_of(width))
+    out = capsys.readouterr().out
+    printed = out.splitlines()
     assert printed[1] == "self-rag: 51 of 102 questions routed as expected"
     assert printed[2] == "✓ Why is the sky blue?" + (f"  {path}" if width != 40 else "")
     assert (printed[3] == f"    {path}") == (width == 40)
-    assert "\x1b" not in file.getvalue()
+    assert "\x1b" not in out
     assert not any(line.startswith("self-rag: 9") for line in printed)
     assert printed[-1] == "2 more are in report.html"

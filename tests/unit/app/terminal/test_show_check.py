@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from app.checking.checked_text import CheckedClaim, CheckedText
 from app.results.result import ResultUsage
 from app.terminal.screen import Screen
 from app.terminal.show_check import as_page, show_check
-from core.types import Citation, no_usage
+from core.types import no_usage
 
 TEXT = "Cats <b>purr</b>. Dogs bark 9 times. Why?"
 
@@ -27,27 +29,10 @@ def claim(text: str, label: str, citations: list[int] | None = None, whole: str 
 
 
 def checked(*claims: CheckedClaim, text: str = TEXT) -> CheckedText:
-    quoted = Citation(
-        id=1,
-        source="pets<1>.md",
-        title=None,
-        heading=None,
-        page=2,
-        row=None,
-        passage="Cats purr.",
-        quote="Cats <i>purr.",
-        start=0,
-        end=10,
-        date=None,
-    )
+    texts = {"source": "pets<1>.md", "passage": "Cats purr.", "quote": "Cats <i>purr."}
+    unknown = dict.fromkeys(("title", "heading", "row", "date"))
+    quoted: Any = {"id": 1, "page": 2, "start": 0, "end": 10, **texts, **unknown}
     return CheckedText(text=text, claims=list(claims), citations=[quoted], usage=ResultUsage(**no_usage(), seconds=1.0))
-
-
-CHECKED = checked(
-    claim("Cats <b>purr</b>.", "fully supported", [1]),
-    claim("Dogs bark 9 times.", "contradicted", [1]),
-    claim("Why?", "no claim"),
-)
 
 
 def test_marks_are_in_the_language_of_the_text(capsys: pytest.CaptureFixture[str]) -> None:
@@ -57,11 +42,9 @@ def test_marks_are_in_the_language_of_the_text(capsys: pytest.CaptureFixture[str
 
 
 def test_the_page_escapes_what_others_wrote_and_links_each_quote() -> None:
-    page = as_page(CHECKED, "draft<script>.md")
-    assert "<script" not in page
-    assert "<b>" not in page
-    assert "<i>" not in page
-    assert 'href="#c1"' in page
-    assert 'id="c1"' in page
-    assert '<mark class="contradicted"' in page
-    assert "9 stands in no passage." in page
+    claims = claim("Cats <b>purr</b>.", "fully supported", [1]), claim("Dogs bark 9 times.", "contradicted", [1])
+    page = as_page(checked(*claims, claim("Why?", "no claim")), "draft<script>.md")
+    for tag in ("<script", "<b>", "<i>"):
+        assert tag not in page
+    for part in ('href="#c1"', 'id="c1"', '<mark class="contradicted"', "9 stands in no passage."):
+        assert part in page

@@ -38,17 +38,14 @@ STEPS: dict[str, tuple[dict[str, Any], str, list[str]]] = {
 }
 
 
-def shown(node: str, screen: Screen, decided: dict[str, Any] | None = None) -> None:
-    with Trace(screen, explain=True) as trace:
-        trace.show(NodeFinished(node, 0.1, STEPS[node][0] if decided is None else decided))
-
-
 @pytest.mark.parametrize("node", STEPS)
 def test_each_verdict_has_a_line_with_its_whole_reason(node: str, capsys: pytest.CaptureFixture[str]) -> None:
-    shown(node, Screen())
+    decided, told, reasons = STEPS[node]
+    with Trace(Screen(), explain=True) as trace:
+        trace.show(NodeFinished(node, 0.1, decided))
     head, *lines = capsys.readouterr().err.splitlines()
-    assert head.split(" s  ")[1] == STEPS[node][1]
-    assert lines == [f"    {line}" for line in STEPS[node][2]]
+    assert head.split(" s  ")[1] == told
+    assert lines == [f"    {line}" for line in reasons]
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from langchain_core.messages import BaseMessage
 from langchain_core.prompts import ChatPromptTemplate
 
 from benchmarks.latency.good_model import Model, PrefixCache, count
@@ -16,13 +15,9 @@ MODEL = Model([SKY], answer_tokens=100)
 INPUTS = {"question": SKY.question, "passage": SKY.answer, "passages": SKY.answer, "claim": "It.", "answer": "It."}
 
 
-def asking(prompt: ChatPromptTemplate, **changes: str) -> list[dict[str, Any]]:
-    inputs = {name: (INPUTS | changes)[name] for name in prompt.input_variables}
-    return [as_sent(one) for one in prompt.format_messages(**inputs)]
-
-
-def as_sent(message: BaseMessage) -> dict[str, Any]:
-    return {"role": ROLES[message.type], "content": message.text}
+def asking(prompt: ChatPromptTemplate) -> list[dict[str, Any]]:
+    inputs = {name: INPUTS[name] for name in prompt.input_variables}
+    return [{"role": ROLES[one.type], "content": one.text} for one in prompt.format_messages(**inputs)]
 
 
 def turns(*texts: str) -> list[dict[str, Any]]:
