@@ -17,10 +17,10 @@ from core.errors import ModelError, RequestError
 from core.fingerprint import digest
 from core.text import is_blank, shown
 from evaluation.comparison.compared_set import ComparedSet, compare_all
-from evaluation.comparison.criteria_judge import CriteriaJudge
 from evaluation.comparison.written_forms import FORMS
 from evaluation.datasets.question_set import load, name_of
 from evaluation.folder import REPLIES, claim, require_own
+from evaluation.judging.judge import Judge
 from evaluation.judging.saved_replies import Replies
 from evaluation.record_store import NAME, Store
 from evaluation.records import Dataset, Example, Record
@@ -75,9 +75,9 @@ def _compared(
         with Store(folder / NAME) as store, Replies(folder / REPLIES) as replies:
 
             async def judged(records: list[Record], concurrency: int) -> tuple[ComparedSet, ModelError | None]:
-                judge = CriteriaJudge(services.with_budget(unlimited()).generator, replies, concurrency)
+                judge = Judge(services.with_budget(unlimited()), replies)
                 with judging(screen) as tell:
-                    return await compare_all(name, dataset.examples, records, judge, tell)
+                    return await compare_all(name, dataset.examples, records, judge, concurrency, tell)
 
             _, compared = ask_systems(
                 options, settings, screen, store, systems, dataset.examples, services, library, judged

@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from core.step_wording import spent
 from core.text import location
 from evaluation.comparison.compared_set import ComparedSet
-from evaluation.comparison.comparison import BASELINE, NOT_JUDGED, OURS, Comparison, Passage, read_line
-from evaluation.comparison.criteria import CRITERIA
-from evaluation.comparison.criteria_judge import DISAGREED, FAILED, IDENTICAL, TIE, UNREADABLE
+from evaluation.comparison.comparison import NOT_JUDGED, Comparison, Passage, read_line
 from evaluation.comparison.overall import cost_lines, sections
+from evaluation.judging.criteria import CRITERIA
 from evaluation.measures.joined_rows import correct
-from evaluation.records import Record
+from evaluation.records import BASELINE, DISAGREED, FAILED, IDENTICAL, OURS, TIE, UNREADABLE, Record
 from evaluation.reporting.routes import path_line
 
 NO_ANSWER = "no answer"

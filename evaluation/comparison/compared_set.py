@@ -1,15 +1,61 @@
-"""Compare the records of two systems, of one question or of a set: everything that is shown and written."""
+"""Compare the records of two systems, of one question or of a set, and let the chat model write about a set's figures.
 
+Its text stands only where it prefers the same in both orders of the systems.
+"""
+
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
+
+from langchain_core.prompts import ChatPromptTemplate
 
 from core.errors import ModelError
 from evaluation.comparison.comparison import Comparison, shared
-from evaluation.comparison.criteria_judge import CriteriaJudge
-from evaluation.comparison.overall import figures, sections
-from evaluation.comparison.overall_prose import Prose, prose_of
-from evaluation.records import BASELINE, OURS, Example, Record
+from evaluation.comparison.overall import Figure, figures, sections
+from evaluation.judging.judge import Judge
+from evaluation.judging.saved_replies import model_name
+from evaluation.records import BASELINE, DISAGREED, FAILED, OURS, TIE, UNREADABLE, Example, Record
+from nodes.concurrency import gather_bounded
+
+ANALYSIS_MAX_TOKENS = 300
+LEFT_OUT = {
+    DISAGREED: "its conclusion changed when the order of the two systems was changed",
+    UNREADABLE: "it did not reply in the form asked for",
+    FAILED: "it failed or refused",
+}
+CONCLUSION = re.compile(rf"^[^\w\n]*preferred[^\w\n:]*:[^\w\n]*({OURS}|{BASELINE}|neither)\b", re.I | re.M)
+# Without an example: a small model repeats an example's text as if it were about these figures.
+ANALYSE = ChatPromptTemplate.from_messages(
+    [
+        (
+            "system",
+            "You are given figures of two systems that answered the same questions from the same documents: "
+            f"{OURS}, which decides whether to search, grades what it finds and checks its claims, and {BASELINE}, "
+            "which searches and writes one draft. Say in English, in at most five sentences, when each of them is the "
+            "better choice, by these figures and nothing else. On the last line write preferred: and one of "
+            f"{OURS}, {BASELINE}, neither.",
+        ),
+        ("human", "{figures}\n\nWhich is the better choice, and when?"),
+    ]
+)
+
+
+@dataclass(frozen=True)
+class Prose:
+    """The model's text about a set and the system that it prefers, or why its text is left out."""
+
+    text: str
+    preferred: str
+    failure: str | None = None
+
+    @property
+    def left_out(self) -> str | None:
+        """Return a sentence on why there is no text; None if there is one."""
+        if self.preferred not in LEFT_OUT:
+            return None
+        return f"The model's own text is left out: {LEFT_OUT[self.preferred]}."
 
 
 @dataclass(frozen=True)
@@ -55,20 +101,50 @@ async def compare_all(
     name: str | None,
     examples: Sequence[Example],
     records: Sequence[Record],
-    judge: CriteriaJudge,
+    judge: Judge,
+    concurrency: int = 1,
     progress: Callable[[int, int], None] | None = None,
 ) -> tuple[ComparedSet, ModelError | None]:
     """Return the comparison, unjudged with the error if the judge's server fails; ``name`` is that of a set."""
     by_key = {(record["system"], record["example"]): record for record in records}
     comparisons = [Comparison(one, by_key[OURS, one.id], by_key[BASELINE, one.id]) for one in examples]
-    compared = ComparedSet(name, judge.name, comparisons)
+    compared = ComparedSet(name, model_name(judge.services.generator), comparisons)
     known = shared(comparisons)
     try:
-        verdicts = await judge.compare_all([(one.example, *one.records) for one in known], progress)
-        judged = {one.example.id: verdict for one, verdict in zip(known, verdicts, strict=True)}
+        calls = [partial(judge.pair, *one.records, one.example.references) for one in known]
+        judged = {pair.example: pair for pair in await gather_bounded(calls, concurrency, progress)}
         comparisons = [replace(one, judged=judged.get(one.example.id)) for one in comparisons]
         compared = replace(compared, comparisons=comparisons)
         prose = await prose_of(judge, comparisons) if known and name is not None else None
     except ModelError as error:
         return compared, error
     return replace(compared, prose=prose), None
+
+
+async def prose_of(judge: Judge, comparisons: Sequence[Comparison]) -> Prose:
+    """Ask twice, with the systems in both orders. Raises `ModelError` if the server cannot be reached."""
+    found = figures(shared(comparisons))
+    first, failure = await _written(judge, found, (OURS, BASELINE))
+    other, other_failure = await _written(judge, found, (BASELINE, OURS))
+    if failure or other_failure:
+        return Prose("", FAILED, failure or other_failure)
+    said = [CONCLUSION.search(text) for text in (first, other)]
+    names = [match[1].lower() for match in said if match]
+    text = first[: said[0].start()].strip() if said[0] else ""
+    if len(names) < len(said) or not text:
+        return Prose("", UNREADABLE)
+    if names[0] != names[1]:
+        return Prose("", DISAGREED)
+    return Prose(text, names[0] if names[0] in (OURS, BASELINE) else TIE)
+
+
+async def _written(judge: Judge, found: Sequence[Figure], order: tuple[str, str]) -> tuple[str, str | None]:
+    about = {"kind": "analysis", "first": order[0], "second": order[1]}
+    lines = "\n".join(_line(one, order) for one in found)
+    return await judge.write(ANALYSE, about, ANALYSIS_MAX_TOKENS, figures=lines)
+
+
+def _line(figure: Figure, order: tuple[str, str]) -> str:
+    name, ours, plain = figure
+    values = {OURS: ours, BASELINE: plain}
+    return f"{name}: " + ", ".join(f"{system} {values[system]:,.1f}".removesuffix(".0") for system in order)

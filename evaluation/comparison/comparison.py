@@ -5,14 +5,12 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from core.passages import section_of
-from evaluation.comparison.criteria import CRITERIA
-from evaluation.comparison.criteria_judge import Judged
+from evaluation.judging.criteria import CRITERIA
 from evaluation.measures.joined_rows import correct
 from evaluation.measures.scores import abstained, read_by
-from evaluation.records import BASELINE, OURS, Example, Record
+from evaluation.records import Example, Pair, Record
 from evaluation.reporting.routes import path_line
 
-__all__ = ["BASELINE", "OURS", "Comparison", "Passage", "read_line", "side_of"]
 NOT_JUDGED = "not_judged"
 
 
@@ -38,7 +36,7 @@ class Comparison:
     example: Example
     ours: Record
     plain: Record
-    judged: Judged | None = None
+    judged: Pair | None = None
 
     @property
     def records(self) -> tuple[Record, Record]:

@@ -8,7 +8,7 @@ from core.text import clean, one_line
 from evaluation.comparison import blocks
 from evaluation.comparison.compared_set import ComparedSet
 from evaluation.comparison.comparison import Comparison, later_passages
-from evaluation.comparison.criteria import CRITERIA
+from evaluation.judging.criteria import CRITERIA
 from evaluation.measures.joined_rows import correct
 from evaluation.reporting.tables import csv_text
 

@@ -108,7 +108,7 @@ def _analysis(
     examples: Sequence[Example], records: Sequence[Record], judgements: Judgements | None
 ) -> list[Html | None]:
     """Write sentences on the questions that only one of self-rag and plain gets right; none unless both were asked."""
-    lines = analysis(examples, records, judgements or Judgements()).lines
+    lines = analysis(examples, records, judgements.pairs if judgements else ()).lines
     return [tag("ul", joined(*(tag("li", line) for line in lines)))] if lines else []
 
 

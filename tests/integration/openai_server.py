@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from langchain_core.prompts import ChatPromptTemplate
 
-from evaluation.comparison.criteria import COMPARE
+from evaluation.judging.criteria import COMPARE
 from evaluation.comparison.overall_prose import ANALYSE
 from prompts.answer_check import USEFULNESS
 from prompts.choice import Choice

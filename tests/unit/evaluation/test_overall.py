@@ -5,13 +5,11 @@ from typing import Any
 
 import pytest
 
-from evaluation.comparison.compared_set import compare_all
+from evaluation.comparison.compared_set import compare_all, prose_of
 from evaluation.comparison.comparison import Comparison
-from evaluation.comparison.criteria_judge import DISAGREED, FAILED, UNREADABLE, Judged
 from evaluation.comparison.overall import figures, sections
-from evaluation.comparison.overall_prose import prose_of
 from evaluation.judging.saved_replies import Replies
-from evaluation.records import Example
+from evaluation.records import DISAGREED, FAILED, UNREADABLE, Example
 from models.failures import TransientModelError
 from tests.unit.evaluation.sample_comparisons import Writer, comparison, judge_of, opinions, reply
 from tests.unit.evaluation.sample_records import cost, said
@@ -82,16 +80,17 @@ def test_every_missing_verdict_is_counted_apart_from_ties() -> None:
         opinions("plain", "self-rag"),
         opinions(None, "self-rag"),
         opinions(None, None, failure="refused"),
-        Judged(()),
+        opinions(),
         None,
     ]
     text = text_of(*(comparison(judged=one) for one in found))
-    assert "Of 5 pairs of answers it prefers self-rag on 1 and plain on 0, and sees a tie on 1." in text
     for line in (
-        "1 of 7 were identical and not asked about: no preference.",
-        "1 of 7 got another preference when the order of the answers was changed: no preference.",
-        "1 of 7 got a reply that is not in the form asked for: no preference.",
-        "1 of 7 got no reply, because the model failed or refused: no preference.",
+        "Of 5 pairs of answers the judge prefers self-rag on 1 and plain on 0, a share of 1.00 [0.03, 1.00] for "
+        "self-rag, and sees a tie on 1.",
+        "1 of 6 were identical and not asked about: no preference.",
+        "1 of 6 got another preference when the order of the answers was changed: no preference.",
+        "1 of 6 got a reply that is not in the form asked for: no preference.",
+        "1 of 6 got no reply, because the model failed or refused: no preference.",
         "1 of 7 were not judged: no preference.",
         "Accuracy: self-rag 1, plain 0, tie 1, undecided 3.",
     ):

@@ -13,11 +13,11 @@ import pytest
 from core.markup import Html
 from evaluation.measures.joined_rows import rows_of
 from evaluation.measures.metrics import summarise
-from evaluation.records import Dataset, Example, Gold, Judgements, Pair, Record
+from evaluation.records import Dataset, Example, Gold, Judgements, Record
 from evaluation.reporting import charts
 from evaluation.reporting.failure_page import failures, kinds_of
 from evaluation.reporting.report import page, write_report
-from tests.unit.evaluation.sample_records import example, record, said, seen
+from tests.unit.evaluation.sample_records import compared, example, record, said, seen
 
 EVIL = "<script>alert('x')</script>"
 GOLD = (Gold(source="a.md", text="Turing"),)
@@ -66,7 +66,7 @@ def records(system: str = "self-rag") -> list[Record]:
 @cache
 def made(systems: tuple[str, ...] = ("self-rag", f"plain {EVIL}")) -> tuple[list[Record], str]:
     everything = [one for system in systems for one in records(system)]
-    pairs = [Pair("1", systems[0], systems[-1], systems[0], systems[0], systems[0])]
+    pairs = [compared("1", systems[0], systems[-1], systems[0], systems[0])]
     summary = summarise(EXAMPLES, everything, Judgements(pairs=pairs, agreement=0.9))
     return everything, page(f"set {EVIL}", EXAMPLES, everything, summary)
 
@@ -212,7 +212,7 @@ def test_the_page_has_the_rag_metrics_the_costs_and_what_the_judge_left_open() -
     examples = [example("a", answerable=True, references=("the Seine",))]
     read = [seen("Paris lies on the Seine."), seen("Lyon")]
     made = [record("a", "self-rag", read=read[:1]), record("a", "plain", read=read[::-1])]
-    pair = Pair("a", "self-rag", "plain", None, None, None, failed=True)
+    pair = compared("a", "self-rag", "plain", None, None)
     judged = Judgements(pairs=[pair], asked=11, unanswered=2, reason=EVIL)
     text = re.sub(r"<[^>]+>", " ", page("rivers", examples, made, summarise(examples, made, judged), judged))
     for expected in (

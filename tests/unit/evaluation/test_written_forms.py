@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from core.text import as_json
-from evaluation.comparison.compared_set import ComparedSet
+from evaluation.comparison.compared_set import ComparedSet, Prose
 from evaluation.comparison.comparison import Comparison
-from evaluation.comparison.overall_prose import Prose
 from evaluation.comparison.written_forms import FORMS, as_csv, as_markdown
 from evaluation.records import Example
 from tests.unit.evaluation.sample_comparisons import comparison, opinions

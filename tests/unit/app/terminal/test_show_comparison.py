@@ -9,9 +9,8 @@ from rich.console import Console
 
 from app.terminal.screen import Screen
 from app.terminal.show_comparison import show_comparison
-from evaluation.comparison.compared_set import ComparedSet
+from evaluation.comparison.compared_set import ComparedSet, Prose
 from evaluation.comparison.comparison import Comparison
-from evaluation.comparison.overall_prose import Prose
 from evaluation.records import Example
 from tests.unit.evaluation.sample_comparisons import comparison, opinions
 from tests.unit.evaluation.sample_records import seen

@@ -6,9 +6,8 @@ from typing import Any
 import pytest
 
 from core.errors import ModelError
-from evaluation.comparison.criteria import fields_of, label_of
-from evaluation.comparison.criteria_judge import DISAGREED, FAILED, IDENTICAL, TIE, UNREADABLE
-from evaluation.records import Example
+from evaluation.judging.criteria import fields_of, label_of
+from evaluation.records import DISAGREED, FAILED, IDENTICAL, TIE, UNREADABLE, Example
 from models.failures import TransientModelError, UnusableRequestError
 from tests.unit.evaluation.sample_comparisons import comparison, judged_by, reply
 
