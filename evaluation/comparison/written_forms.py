@@ -10,6 +10,7 @@ from evaluation.comparison.compared_set import ComparedSet
 from evaluation.comparison.comparison import Comparison, later_passages
 from evaluation.judging.criteria import CRITERIA
 from evaluation.measures.joined_rows import correct
+from evaluation.reporting.html_document import html_document
 from evaluation.reporting.tables import csv_text
 
 SPECIAL = re.compile(r"([\\`*_\[\]#|~!])")
@@ -64,8 +65,6 @@ def _escaped(text: str) -> str:
 
 def as_html(compared: ComparedSet) -> str:
     """Return a page that loads nothing and runs nothing."""
-    from evaluation.reporting.html_document import html_document  # with matplotlib, which takes a second to load
-
     return html_document(title_of(compared), tag("h1", title_of(compared)), *map(_html, blocks_of(compared)))
 
 
