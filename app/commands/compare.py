@@ -59,7 +59,7 @@ def _check(options: argparse.Namespace) -> None:
         raise RequestError("--reference is for a single question: a set has its own references.")
     require_docs(options.docs)
     if options.output:
-        require_output(options.output, ".md", ".html", ".csv")
+        require_output(options.output, *FORMS)
 
 
 def _compared(
@@ -100,7 +100,7 @@ def _show(compared: ComparedSet, options: argparse.Namespace, screen: Screen) ->
     else:
         show_comparison(compared, screen)
     if options.output:
-        content = FORMS[options.output.suffix](compared)
+        content = FORMS[options.output.suffix.lower()](compared)
         write_file(options.output, content.encode("utf-8", "replace"))
         screen.remark(f"written into {shown(options.output)}")
 

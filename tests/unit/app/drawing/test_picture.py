@@ -10,8 +10,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from app.drawing.picture import Picture, graph_picture, require_writable
+from app.drawing.picture import SUFFIXES, Picture, graph_picture
 from app.drawing.visits import Visits, wrapped
+from app.options import require_output
 from app.results.result import Result, ResultUsage
 from core.errors import RequestError
 from graph.builder import build_graph
@@ -200,8 +201,8 @@ def test_a_file_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
     (tmp_path / "folder.svg").mkdir()
     picture = graph_picture()
     for name in ("no folder/a.svg", "link.svg", "folder.svg", "a.gif"):
-        for refuse in (picture.save, require_writable):
+        for refuse in (picture.save, lambda path: require_output(path, *SUFFIXES)):
             with pytest.raises(RequestError, match=name.rpartition("/")[2]):
                 refuse(tmp_path / name)
-    require_writable(tmp_path / "a.svg")
+    require_output(tmp_path / "a.svg", *SUFFIXES)
     assert not (tmp_path / "a.svg").exists()
