@@ -1,10 +1,10 @@
 """What a run did at each node, in texts short enough for a picture."""
 
-import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from textwrap import wrap
 from typing import Any, Self
 
 from langgraph.graph import END, START
@@ -13,9 +13,11 @@ from app.drawing.layout import EDGES
 from core.step_wording import describe
 from core.text import one_line
 from core.types import Verdict
+from core.words import CJK
 
 VISITS = 3  # that a node has lines for
 LONGEST = 2_000  # characters of a text that are read; far fewer are shown
+MEAN, WIDE = 0.62, 1.0  # of a sans-serif's characters, and of Chinese ones, in parts of the font's size
 
 
 @dataclass(frozen=True)
@@ -100,26 +102,9 @@ def cost_of(steps: Sequence[Mapping[str, Any]]) -> str:
 
 def wrapped(text: str, width: float, size: float, most: int) -> list[str]:
     """At most ``most`` lines of about ``width`` pixels each; a longer text ends in an ellipsis."""
-    rest, cut = one_line(text[:LONGEST]), len(text) > LONGEST
-    lines: list[str] = []
-    while rest and len(lines) < most:
-        end, used = 0, 0.0
-        while end < len(rest) and (used := used + size * _width(rest[end])) <= width:
-            end += 1
-        if end < len(rest):
-            space = rest.rfind(" ", 0, end + 1)
-            end = space if space > end / 2 else max(end, 1)
-        lines.append(rest[:end])
-        rest = rest[end:].strip()
-    if lines and (rest or cut):
-        lines[-1] = lines[-1][:-1].rstrip() + "…"
-    return lines
-
-
-def _width(character: str) -> float:
-    """The width of a character in a wide sans-serif, in parts of the font's size."""
-    if unicodedata.east_asian_width(character) in "WF":
-        return 1.0
-    if character in "iljtfrI.,:;'|!()[] ":
-        return 0.38
-    return 0.86 if character in "mwMW@%—…" else 0.66 if character.isupper() else 0.61
+    line = one_line(text[:LONGEST])
+    lines = wrap(line, int(width / (size * (WIDE if CJK.search(line) else MEAN))))
+    shown = lines[:most]
+    if shown and (len(lines) > most or len(text) > LONGEST):
+        shown[-1] = shown[-1][:-1].rstrip() + "…"
+    return shown

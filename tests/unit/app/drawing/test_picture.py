@@ -148,7 +148,7 @@ def test_a_run_that_stopped_at_its_first_node_is_drawn() -> None:
     visited = {name for name, element in groups(picture, "data-node").items() if not is_pale(element)}
     assert visited == {"__start__", "decide", "finish", "__end__"}
     assert not any(is_pale(element) for element in groups(graph_picture(), "data-node").values())
-    assert shown_in(picture, "decide")[2].startswith("stopped: model_failed: </svg>")
+    assert " ".join(shown_in(picture, "decide")[2:]).startswith("stopped: model_failed: </svg>")
 
 
 def test_hostile_texts_stay_texts() -> None:
