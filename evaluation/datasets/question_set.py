@@ -110,20 +110,11 @@ def _json(name: str, text: str) -> Any:
     except RecursionError as error:
         raise RequestError(f"{name} is nested too deeply: write {FORMS}.") from error
     except json.JSONDecodeError as error:
-        first, _, others = text.strip().partition("\n")
-        if first.startswith("{") and (_is_json(first) or others.startswith("{")):
+        if text.lstrip().startswith("{") and (error.msg == "Extra data" or "\n{" in text):
             return None
         raise RequestError(
             f"{name}, line {error.lineno}: this is not JSON ({error.msg}): correct it, or write {FORMS}."
         ) from error
-
-
-def _is_json(line: str) -> bool:
-    try:
-        _parsed(line)
-    except ValueError:
-        return False
-    return True
 
 
 def _parsed(text: str) -> Any:
