@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from core.text import location, one_line, shortened
+from core.passages import place_of
+from core.text import one_line, shortened
 from core.types import Usage, Verdict
 
 MOST_CHANGES = 4  # of a redraft that are shown
@@ -27,7 +28,7 @@ def _described(node: str, decided: dict[str, Any]) -> str:
         case "retrieve":
             return f"{decided['retrieved']} passages for “{shortened(decided['query'], 70)}”"
         case "grade_documents":
-            marks = ", ".join(f"{place(grade)} {said(grade['verdict'])}" for grade in decided["grades"])
+            marks = ", ".join(f"{place_of(grade)} {said(grade['verdict'])}" for grade in decided["grades"])
             return f"{decided['relevant']} relevant: {marks}" if marks else "nothing to grade"
         case "rewrite_query":
             return f"“{decided['query']}”" if decided["query"] else "no other query found"
@@ -99,7 +100,7 @@ def verdicts_of(node: str, decided: dict[str, Any]) -> list[str]:
                 return [_explained(decided["verdict"])]
             return [f"{decided['route']} · {decided['reason']}"] if "reason" in decided else []
         case "grade_documents":
-            return [_explained(grade["verdict"], place(grade)) for grade in decided.get("grades", [])]
+            return [_explained(grade["verdict"], place_of(grade)) for grade in decided.get("grades", [])]
         case "hallucination_check":
             return [_explained(claim["verdict"], f"“{claim['text']}”") for claim in decided.get("claims", [])]
         case "answer_check":
@@ -141,11 +142,6 @@ def _sure(verdict: Verdict) -> str:
     if not verdict["probabilities"]:
         return ""
     return f" {verdict['probabilities'].get(verdict['label'], 0):.2f}"
-
-
-def place(found: Any) -> str:
-    """Where a passage stands: its file, and its page or row."""
-    return location(found["source"], found["page"], found["row"])
 
 
 def spent(usage: Usage, seconds: float) -> str:

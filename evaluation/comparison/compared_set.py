@@ -75,7 +75,7 @@ class ComparedSet:
         overall: dict[str, Any] | None = None
         if self.name is not None:
             overall = {
-                "sections": [{"title": one.title, "lines": one.lines} for one in sections(self.comparisons)],
+                "sections": [{"title": title, "lines": lines} for title, lines in sections(self.comparisons).items()],
                 "figures": [
                     {"name": name, OURS: ours, BASELINE: plain}
                     for name, ours, plain in figures(shared(self.comparisons))

@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from core.passages import section_of
 from evaluation.judging.criteria import CRITERIA
 from evaluation.measures.joined_rows import correct
 from evaluation.measures.scores import abstained, read_by
@@ -12,21 +11,6 @@ from evaluation.records import Example, Pair, Record
 from evaluation.reporting.routes import path_line
 
 NOT_JUDGED = "not_judged"
-
-
-@dataclass(frozen=True)
-class Passage:
-    """A passage that some system found, and what each did with it, by the system's name.
-
-    ``section`` is the title of its document and the headings above it, "" if there are none.
-    """
-
-    text: str
-    source: str | None
-    page: int | None
-    row: int | None
-    use_by_system: dict[str, str]
-    section: str = ""
 
 
 @dataclass(frozen=True)
@@ -50,21 +34,6 @@ class Comparison:
     @property
     def preference(self) -> str:
         return self.judged.preference if self.judged else NOT_JUDGED
-
-    def passages(self) -> list[Passage]:
-        """Return every passage that a system read, each once, in the order of the first search."""
-        found: dict[str, Passage] = {}
-        for record in self.records:
-            for seen in record["seen"]:
-                place = (seen["source"], seen["page"], seen["row"])
-                found.setdefault(seen["text"], Passage(seen["text"], *place, {}, section_of(seen)))
-                score = "" if seen["relevance"] is None else f" {seen['relevance']:.2f}"
-                judged = f"{'relevant' if seen['relevant'] else 'left out'}{score}"
-                found[seen["text"]].use_by_system[record["system"]] = "read" if seen["relevant"] is None else judged
-            for text in later_passages(record):
-                found.setdefault(text, Passage(text, None, None, None, {}))
-                found[text].use_by_system.setdefault(record["system"], "found by a later search")
-        return list(found.values())
 
     def as_json(self) -> dict[str, Any]:
         """Return plain data for ``json.dumps``."""

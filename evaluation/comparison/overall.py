@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from evaluation.comparison.comparison import Comparison, later_passages, shared
 from evaluation.judging.criteria import CRITERIA
@@ -24,33 +23,25 @@ COST_NAMES = {
 Figure = tuple[str, float, float]
 
 
-@dataclass(frozen=True)
-class Section:
-    """Sentences on one subject."""
-
-    title: str
-    lines: list[str]
-
-
-def sections(comparisons: Sequence[Comparison]) -> list[Section]:
-    """Return what can be said of a set; a subject on which nothing is known is left out."""
-    known = shared(comparisons)
-    records = [record for one in known for record in one.records]
-    found = analysis([one.example for one in known], records)
-    made = [
-        Section("When each wins", found.lines or ["No question has a label or a reference: wins cannot be counted."]),
-        Section("The retrieval decisions", retrieval_lines(known)),
-        Section("What the checks caught", check_lines(known)),
-        Section("What it cost", cost_lines(known)),
-        Section(
-            "What to use when", [_advice(one, known) for one in found.groups if one.kind == "expected" and one.labelled]
-        ),
-        Section("What the chat model prefers", preference_lines(known)),
-    ]
-    failed = len(comparisons) - len(known)
+def sections(comparisons: Sequence[Comparison]) -> dict[str, list[str]]:
+    """Return what can be said of a set by subject; a subject on which nothing is known is left out."""
+    known, failed = shared(comparisons), sum(one.failed for one in comparisons)
+    made: dict[str, list[str]] = {}
     if failed:
-        made.insert(0, Section("Failures", [f"{failed} of {len(comparisons)} questions failed in one of the systems."]))
-    return [section for section in made if section.lines] if known else made[:1]
+        made["Failures"] = [f"{failed} of {len(comparisons)} questions failed in one of the systems."]
+    if not known:
+        return made
+    found = analysis([one.example for one in known], [record for one in known for record in one.records])
+    unlabelled = "No question has a label or a reference: wins cannot be counted."
+    made |= {
+        "When each wins": found.lines or [unlabelled],
+        "The retrieval decisions": retrieval_lines(known),
+        "What the checks caught": check_lines(known),
+        "What it cost": cost_lines(known),
+        "What to use when": [_advice(one, known) for one in found.groups if one.kind == "expected" and one.labelled],
+        "What the chat model prefers": preference_lines(known),
+    }
+    return {title: lines for title, lines in made.items() if lines}
 
 
 def retrieval_lines(known: Sequence[Comparison]) -> list[str]:

@@ -19,7 +19,7 @@ POEM = Example(id="p1", question="Write a poem.", route="direct")
 
 
 def text_of(*comparisons: Comparison) -> str:
-    return "\n".join(line for section in sections(comparisons) for line in [section.title, *section.lines])
+    return "\n".join(line for title, lines in sections(comparisons).items() for line in [title, *lines])
 
 
 def test_claims_redrafts_and_the_time_of_the_checks_are_counted() -> None:
