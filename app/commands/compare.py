@@ -10,7 +10,7 @@ from app.front_door import SelfRAG
 from app.libraries import library_to_ask
 from app.options import as_text, require_docs, require_output, write_file
 from app.settings import Settings, load_settings
-from app.terminal.progress import judging
+from app.terminal.progress import timed
 from app.terminal.screen import Screen
 from app.terminal.show_comparison import show_comparison
 from core.errors import ModelError, RequestError
@@ -76,7 +76,7 @@ def _compared(
 
             async def judged(records: list[Record], concurrency: int) -> tuple[ComparedSet, ModelError | None]:
                 judge = Judge(services.with_budget(unlimited()), replies)
-                with judging(screen) as tell:
+                with timed(screen, "judging", "judgements") as tell:
                     return await compare_all(name, dataset.examples, records, judge, concurrency, tell)
 
             _, compared = ask_systems(

@@ -237,7 +237,7 @@ def on_terminal(*, width: int = 400) -> Screen:
 
 
 def indexing(said: str, screen: Screen) -> None:
-    with screen.indexing() as advance:
+    with screen.working("indexing", "files") as advance:
         advance(Advance(3, 10, 4, 1.0, shelf_of(said).path, 2.0))
 
 

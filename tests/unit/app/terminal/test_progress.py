@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from app.terminal.progress import asking, described, judging, show_routes, table
+from app.terminal.progress import asking, described, show_routes, table, timed
 from app.terminal.screen import Screen
 from core.types import Usage
 from evaluation.reporting.routes import Routed
@@ -58,7 +58,7 @@ def test_on_a_terminal_there_is_a_bar(capsys: pytest.CaptureFixture[str]) -> Non
     screen.err = Console(stderr=True, force_terminal=True, width=120)
     with asking(screen) as show:
         show(tally(30))
-    with judging(screen) as tell:
+    with timed(screen, "judging", "judgements") as tell:
         tell(1, 3)
     shown = capsys.readouterr().err
     assert "40/100" in shown
@@ -72,7 +72,7 @@ def at(files: int, total: int = 100, **changes: Any) -> Advance:
 
 
 def test_indexing_in_a_pipe_is_told_now_and_then(now: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    with Screen().indexing() as advance:
+    with Screen().working("indexing", "files") as advance:
         for files in range(101):
             now["seconds"] += 0.5
             advance(at(files))
@@ -99,14 +99,14 @@ def plain(text: str) -> list[str]:
 
 @pytest.mark.parametrize("screen", [Screen(), live(80)])
 def test_nothing_to_index_shows_nothing(screen: Screen, capsys: pytest.CaptureFixture[str]) -> None:
-    with screen.indexing():
+    with screen.working("indexing", "files"):
         pass
     assert capsys.readouterr() == ("", "")
 
 
 def test_a_bar_is_taken_away_when_indexing_fails(capsys: pytest.CaptureFixture[str]) -> None:
     def fail() -> None:
-        with live(80).indexing() as advance:
+        with live(80).working("indexing", "files") as advance:
             advance(at(1))
             raise LookupError
 
