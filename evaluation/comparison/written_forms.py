@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Mapping
 
-from core.markup import Html, joined, tag
+from core.markup import Html, joined, table, tag
 from core.text import clean, one_line
 from evaluation.comparison import blocks
 from evaluation.comparison.compared_set import ComparedSet
@@ -45,8 +45,8 @@ def _markdown(block: blocks.Block) -> str:
         case blocks.Bullets(lines):
             return "\n".join(f"- {_escaped(one_line(line))}" for line in lines)
         case blocks.Sides(names, rows):
-            table = [("", *names), *rows]
-            lines = ["| " + " | ".join(_escaped(cell).replace("\n", "<br>") for cell in row) + " |" for row in table]
+            grid = [("", *names), *rows]
+            lines = ["| " + " | ".join(_escaped(cell).replace("\n", "<br>") for cell in row) + " |" for row in grid]
             return "\n".join([lines[0], "|---|---|---|", *lines[1:]])
         case blocks.Passages(title, items):
             quoted = [f"{_escaped(head)}\n\n{_quoted(text)}" for head, text in items]
@@ -77,7 +77,6 @@ def _html(block: blocks.Block) -> Html:
         case blocks.Bullets(lines):
             return tag("ul", *(tag("li", line) for line in lines))
         case blocks.Sides(names, rows):
-            head = tag("tr", tag("th", ""), *(tag("th", name, scope="col") for name in names))
             body = (
                 tag(
                     "tr",
@@ -89,15 +88,14 @@ def _html(block: blocks.Block) -> Html:
                 )
                 for label, *cells in rows
             )
-            return tag("table", tag("thead", head), tag("tbody", *body), class_="sides")
+            return table(("", *names), tag("tbody", *body), class_="sides")
         case blocks.Passages(title, items):
             texts = (joined(tag("p", head, class_="muted"), tag("blockquote", text)) for head, text in items)
             return tag("details", tag("summary", f"{title} ({len(items)} passages)"), *texts)
 
 
 def as_csv(compared: ComparedSet) -> str:
-    rows = [_row(one) for one in compared.comparisons]
-    return csv_text([list(rows[0]) if rows else [], *(list(row.values()) for row in rows)])
+    return csv_text([_row(one) for one in compared.comparisons])
 
 
 def _row(one: Comparison) -> dict[str, object]:
