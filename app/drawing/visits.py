@@ -10,9 +10,8 @@ from typing import Any, Self
 from langgraph.graph import END, START
 
 from app.drawing.layout import EDGES
-from core.step_wording import describe
+from core.step_wording import summary
 from core.text import one_line
-from core.types import Verdict
 from core.words import CJK
 
 VISITS = 3  # that a node has lines for
@@ -49,40 +48,14 @@ class Visits:
 def lines_of(steps: Sequence[Mapping[str, Any]], width: float) -> list[str]:
     """What a node decided: one visit in up to three lines, more visits a line each, the last ones."""
     if len(steps) == 1:
-        return wrapped(summary(steps[0]), width, 11, VISITS)
+        return wrapped(summary(steps[0]["node"], steps[0]), width, 11, VISITS)
     told = steps if len(steps) <= VISITS else steps[-VISITS + 1 :]
     first = len(steps) - len(told)
     lines = [f"… {first} earlier"] if first else []
     for number, step in enumerate(told, first + 1):
         most = VISITS - len(lines) if step is steps[-1] else 1
-        lines += wrapped(f"{number}. {summary(step)}", width, 11, most)
+        lines += wrapped(f"{number}. {summary(step['node'], step)}", width, 11, most)
     return lines
-
-
-def summary(step: Mapping[str, Any]) -> str:
-    """What a node decided, shorter than in the trace: verdicts without what they judge."""
-    decided = dict(step)
-    if not decided.get("stop"):
-        match step["node"]:
-            case "decide" if "verdict" in decided:
-                return _grouped([decided["verdict"]])
-            case "grade_documents":
-                return _grouped(grade["verdict"] for grade in decided["grades"]) or "nothing to grade"
-            case "hallucination_check":
-                return _grouped(claim["verdict"] for claim in decided["claims"]) or "nothing to check"
-    return describe(step["node"], decided)
-
-
-def _grouped(verdicts: Iterable[Verdict]) -> str:
-    """The verdicts by label, each with its probability where there is one."""
-    groups: dict[str, list[str]] = {}
-    for verdict in verdicts:
-        sure = (verdict["probabilities"] or {}).get(verdict["label"])
-        label = verdict["label"].removesuffix(" supported")
-        groups.setdefault(label, []).append("" if sure is None else f"{sure:.2f}")
-    return "; ".join(
-        f"{label} {', '.join(sure)}" if all(sure) else f"{label} ×{len(sure)}" for label, sure in groups.items()
-    )
 
 
 def cost_of(steps: Sequence[Mapping[str, Any]]) -> str:

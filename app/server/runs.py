@@ -13,7 +13,6 @@ from typing import Any, Literal
 
 from app.checking.checked_text import CheckedText, ClaimChecked, TextChecked
 from app.conversations.answering import NotKept
-from app.drawing.visits import summary
 from app.results.events import DraftToken, Event, Finished, NodeFinished, NodeStarted
 from app.results.result import Result
 from app.terminal.show import numbered_answer
@@ -312,7 +311,7 @@ def record(event: Event | NotKept | ClaimChecked | TextChecked, run: Run) -> Non
         case NodeStarted():
             run.add("node_started", node=event.node)
         case NodeFinished():
-            told = summary({"node": event.node, **event.decided})
+            told = summary(event.node, event.decided)
             run.add("node_finished", node=event.node, seconds=event.seconds, decided=event.decided, summary=told)
         case DraftToken():
             run.add("draft_token", text=event.text)
