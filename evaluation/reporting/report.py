@@ -117,9 +117,7 @@ def _section(key: str, title: str, *content: object) -> Html | None:
 
 
 def _figures(summary: Summary) -> Html:
-    names = [
-        tag("th", pictures.chip(number, "figures"), one.name, scope="col") for number, one in enumerate(summary.systems)
-    ]
+    names = [joined(pictures.chip(number, "figures"), one.name) for number, one in enumerate(summary.systems)]
     body = []
     for group, metrics in groupby(METRICS, key=lambda metric: metric.group):
         known = [one for one in metrics if any(system[one.key].n for system in summary.systems)]
@@ -128,8 +126,7 @@ def _figures(summary: Summary) -> Html:
             body.append(tag("tbody", tag("tr", title, class_="group"), *(_figure(one, summary) for one in known)))
     asked = [tag("td", one.n, tag("small", f"{one.failed} failed" if one.failed else "")) for one in summary.systems]
     last = tag("tbody", tag("tr", tag("th", "Examples asked", scope="row"), *asked))
-    table = tag("table", tag("thead", tag("tr", tag("th", ""), *names)), *body, last, class_="figures")
-    return tag("div", table, class_="wide", tabindex="0", role="region", aria_label="All metrics")
+    return table(("", *names), *body, last, class_="figures")
 
 
 def _figure(metric: Metric, summary: Summary) -> Html:
