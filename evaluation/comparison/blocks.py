@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from core.passages import place_of
 from core.step_wording import spent
 from evaluation.comparison.compared_set import ComparedSet
-from evaluation.comparison.comparison import NOT_JUDGED, Comparison, later_passages, read_line
+from evaluation.comparison.comparison import NOT_JUDGED, Comparison, read_line
 from evaluation.comparison.overall import cost_lines, sections
 from evaluation.judging.criteria import CRITERIA
 from evaluation.measures.joined_rows import correct
+from evaluation.measures.scores import later_passages
 from evaluation.records import BASELINE, DISAGREED, FAILED, IDENTICAL, OURS, TIE, UNREADABLE, Record
 from evaluation.reporting.routes import path_line
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from evaluation.judging.criteria import CRITERIA
 from evaluation.measures.joined_rows import correct
-from evaluation.measures.scores import abstained, read_by
+from evaluation.measures.scores import abstained, later_passages, read_by
 from evaluation.records import Example, Pair, Record
 from evaluation.reporting.routes import path_line
 
@@ -53,13 +53,6 @@ class Comparison:
             "systems": [side_of(self.example, record) for record in self.records],
             "judged": judged,
         }
-
-
-def later_passages(record: Record) -> list[str]:
-    """Return the texts that searches after the first found, each once."""
-    first = {seen["text"] for seen in record["seen"]}
-    later = [text for step in record["decisions"] for text in step.get("passages") or [] if isinstance(text, str)]
-    return [text for text in dict.fromkeys(later) if text not in first]
 
 
 def read_line(record: Record) -> str:

@@ -3,11 +3,11 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from evaluation.comparison.comparison import Comparison, later_passages, shared
+from evaluation.comparison.comparison import Comparison, shared
 from evaluation.judging.criteria import CRITERIA
 from evaluation.measures.joined_rows import correct
 from evaluation.measures.metrics import costs_of
-from evaluation.measures.scores import abstained
+from evaluation.measures.scores import abstained, later_passages
 from evaluation.records import BASELINE, DISAGREED, OURS, TIE, Record
 from evaluation.reporting.analysis import MIN_QUESTIONS, Group, analysis, judge_lines, kinds_of
 

@@ -7,9 +7,10 @@ from core.markup import Html, joined, table, tag
 from core.text import clean, one_line
 from evaluation.comparison import blocks
 from evaluation.comparison.compared_set import ComparedSet
-from evaluation.comparison.comparison import Comparison, later_passages
+from evaluation.comparison.comparison import Comparison
 from evaluation.judging.criteria import CRITERIA
 from evaluation.measures.joined_rows import correct
+from evaluation.measures.scores import later_passages
 from evaluation.reporting.html_document import html_document
 from evaluation.reporting.tables import csv_text
 

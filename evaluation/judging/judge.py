@@ -16,9 +16,10 @@ from evaluation.judging.criteria import COMPARE, COMPARE_MAX_TOKENS, opinion_of,
 from evaluation.judging.judge_prompts import NO_ANSWER, QUESTIONS, QUESTIONS_MAX_TOKENS, USEFUL
 from evaluation.judging.saved_replies import Replies, key_of, model_name
 from evaluation.measures.joined_rows import agreement_of
-from evaluation.measures.scores import abstained, answer_of, read_by
+from evaluation.measures.scores import abstained, answer_of, later_passages, read_by
 from evaluation.records import OURS, Example, Judgements, Opinion, Pair, Record
 from grounding.claims import split_claims
+from models.failures import TransientModelError, UnusableRequestError
 from models.usage import unlimited
 from nodes.concurrency import gather_bounded
 from prompts.choice import Choice
@@ -184,7 +185,18 @@ class Judge:
         self, prompt: ChatPromptTemplate, about: Mapping[str, Any], max_tokens: int, **inputs: Any
     ) -> tuple[str, str | None]:
         """Return what the generator writes, an empty text and the error if it fails or refuses."""
-        return await self.replies.get_or_write(self.services.generator, prompt, about, max_tokens, **inputs)
+        failure: str | None = None
+
+        async def ask() -> str | None:
+            nonlocal failure
+            try:
+                return await self.services.generator.write(prompt, max_tokens=max_tokens, hidden=True, **inputs)
+            except (TransientModelError, UnusableRequestError) as error:
+                failure = str(error)
+                return None
+
+        key = key_of(model_name(self.services.generator), prompt.format_messages(**inputs))
+        return await self.replies.get_or_ask(key, about, ask) or "", failure
 
     async def _choose(self, choice: Choice, about: Mapping[str, Any], **inputs: Any) -> str:
         reason = None
@@ -213,9 +225,8 @@ def passages_of(*records: Record) -> list[Passage]:
     """Collect the passages that the systems read, each once: of the first search, of later ones, and those cited."""
     texts: list[str] = []
     for record in records:
-        texts += [seen["text"] for seen in record["seen"]]
-        texts += [text for one in record["decisions"] for text in _texts(one.get("passages"))]
-        texts += [text for one in record["citations"] for text in _texts([one.get("passage")])]
+        texts += [seen["text"] for seen in record["seen"]] + later_passages(record)
+        texts += [one["passage"] for one in record["citations"] if one.get("passage")]
     return _passages(dict.fromkeys(texts))
 
 
@@ -229,24 +240,19 @@ def relevancies(embed: Embed, records: Sequence[Record], questions: Sequence[lis
 
     0 for an abstention, None if no question was generated.
     """
-    texts = dict.fromkeys(
-        text for record, asked in zip(records, questions, strict=True) if asked for text in (record["question"], *asked)
-    )
-    rows = np.asarray(embed(list(texts)), dtype=float) if texts else np.zeros((0, 1))
+    pairs = list(zip(records, questions, strict=True))
+    texts = list(dict.fromkeys(text for record, asked in pairs if asked for text in (record["question"], *asked)))
+    rows = np.asarray(embed(texts), dtype=float) if texts else np.zeros((0, 1))
     rows = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
     vectors = dict(zip(texts, rows, strict=True))
-    found: list[float | None] = []
-    for record, asked in zip(records, questions, strict=True):
-        if asked:
-            found.append(float(np.mean([vectors[record["question"]] @ vectors[one] for one in asked])))
-        else:
-            found.append(None if asked is None else 0.0)
-    return found
+
+    def relevancy(question: str, asked: list[str] | None) -> float | None:
+        if not asked:
+            return None if asked is None else 0.0
+        return float(np.mean([vectors[question] @ vectors[one] for one in asked]))
+
+    return [relevancy(record["question"], asked) for record, asked in pairs]
 
 
 def _passages(texts: Iterable[str]) -> list[Passage]:
     return [Passage(id=text, text=text, source="", page=None, row=None, similarity=None) for text in texts]
-
-
-def _texts(value: object) -> list[str]:
-    return [one for one in value if isinstance(one, str) and one] if isinstance(value, list) else []

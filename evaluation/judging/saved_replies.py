@@ -9,12 +9,9 @@ from pathlib import Path
 from typing import Any, Self
 
 from langchain_core.messages import BaseMessage
-from langchain_core.prompts import ChatPromptTemplate
 
 from core.files import FOLDER_MODE
 from core.json_lines import append, open_lines, unwritable
-from models.failures import TransientModelError, UnusableRequestError
-from run.context import GeneratorLike
 
 
 def key_of(model: str, messages: Sequence[BaseMessage]) -> str:
@@ -60,28 +57,6 @@ class Replies:
                     return None
                 self._keep(key, about, reply)
             return self._known[key]
-
-    async def get_or_write(
-        self,
-        generator: GeneratorLike,
-        prompt: ChatPromptTemplate,
-        about: Mapping[str, Any],
-        max_tokens: int,
-        **inputs: Any,
-    ) -> tuple[str, str | None]:
-        """Return the stored text, or let the generator write it; an empty one and the error if it fails or refuses."""
-        failure: str | None = None
-
-        async def ask() -> str | None:
-            nonlocal failure
-            try:
-                return await generator.write(prompt, max_tokens=max_tokens, hidden=True, **inputs)
-            except (TransientModelError, UnusableRequestError) as error:
-                failure = str(error)
-                return None
-
-        key = key_of(model_name(generator), prompt.format_messages(**inputs))
-        return await self.get_or_ask(key, about, ask) or "", failure
 
     def _keep(self, key: str, about: Mapping[str, Any], reply: Any) -> None:
         try:
