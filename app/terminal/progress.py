@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from app.terminal.screen import Part, Screen, duration
-from core.text import one_line, shortened
+from core.text import clean, one_line, shortened
 from evaluation.reporting.routes import Routed, count_line
 from evaluation.run import Tally
 
@@ -52,17 +52,17 @@ def described(tally: Tally) -> str:
     return " · ".join([*parts, f"{usage['model_calls']:,} calls, {about}{tokens:,} tokens"])
 
 
-def table(rows: Sequence[Sequence[str]], screen: Screen) -> None:
-    """Print rows, the header first, to stdout: framed on a terminal, in aligned columns otherwise."""
-    rows = [[one_line(cell) for cell in row] for row in rows]
+def table(rows: Sequence[Sequence[str]], screen: Screen, *, lines: bool = False) -> None:
+    """Print rows, the header first, to stdout: framed on a terminal, with ``lines`` between them, else aligned."""
     if screen.out.is_terminal:
-        framed = Table()
+        framed = Table(show_lines=lines)
         for cell in rows[0]:
-            framed.add_column(Text(cell), overflow="fold")
+            framed.add_column(Text(one_line(cell)), overflow="fold")
         for row in rows[1:]:
-            framed.add_row(*(Text(cell) for cell in row))
+            framed.add_row(*(Text(clean(cell)) for cell in row))
         screen.out.print(framed, soft_wrap=False)
         return
+    rows = [[one_line(cell) for cell in row] for row in rows]
     widths = [max(len(row[i]) for row in rows if i < len(row)) for i in range(max(map(len, rows)))]
     for row in rows:
         screen.result(*((f"{{:<{width}}}  ", cell, "") for cell, width in zip(row, widths, strict=False)))

@@ -15,7 +15,7 @@ from typing import TextIO
 from rich.console import Console
 from rich.padding import Padding
 from rich.progress import BarColumn, DownloadColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.table import Column, Table
+from rich.table import Column
 from rich.text import Text
 
 from core.text import as_json, clean, one_line, path_text, shortened_in_the_middle
@@ -106,16 +106,6 @@ class Screen:
         self.out.print(
             Padding(Text(clean(text), style, overflow="fold"), (0, 0, 0, indent), expand=False), soft_wrap=False
         )
-
-    def columns(self, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-        """A framed table on stdout: a narrow column of labels, and texts of any number of lines side by side."""
-        table = Table(show_lines=True, expand=True)
-        table.add_column(Text(one_line(header[0])), no_wrap=True, style="bold")
-        for name in header[1:]:
-            table.add_column(Text(one_line(name)), ratio=1, overflow="fold")
-        for row in rows:
-            table.add_row(*(Text(clean(cell)) for cell in row))
-        self.out.print(table, soft_wrap=False)
 
     def json(self, value: object, *, indent: int | None = 2) -> None:
         """One JSON object on stdout, in characters that its encoding has; without ``indent`` it is one line."""

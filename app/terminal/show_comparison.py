@@ -1,5 +1,6 @@
 """How a comparison looks on the terminal: two columns where there is room, else one below the other."""
 
+from app.terminal.progress import table
 from app.terminal.screen import Screen
 from core.text import one_line
 from evaluation.comparison import blocks
@@ -29,8 +30,8 @@ def show_block(block: blocks.Block, screen: Screen) -> None:
         case blocks.Bullets(lines):
             for line in lines:
                 screen.wrapped(f"- {one_line(line)}", indent=INDENT)
-        case blocks.Sides() if screen.out.is_terminal and screen.out.width >= NARROWEST:
-            screen.columns(("", *block.names), block.rows)
+        case blocks.Sides(names, rows) if screen.out.is_terminal and screen.out.width >= NARROWEST:
+            table([("", *names), *rows], screen, lines=True)
         case blocks.Sides(names, rows):
             for label, *cells in rows:
                 for name, cell in zip(names, cells, strict=True):
