@@ -4,13 +4,14 @@ from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
-from core.markup import Html
+from core.markup import Html, tag
 from core.text import one_line
 from evaluation.measures.statistics import Estimate
 from evaluation.measures.summary import BY_KEY, KINDS, Summary, SystemSummary
 from evaluation.reporting.drawing import INK, MUTED, PAPER, SERIES, SETTINGS, as_svg, colour, figure, marker
 
 WIDTH, HEIGHT = 340, 270
+SIGNS = "●■▲◆▼✚✖⬟"  # what the markers look like
 VERDICTS = {
     "route": ("Route: to be retrieved for", "P(retrieve)", "share to be retrieved for"),
     "relevance": ("Relevance: passage holds the answer", "P(relevant)", "share of gold passages"),
@@ -142,13 +143,9 @@ def overview(summary: Summary) -> Html:
         return as_svg(made, "overview", title, standalone=True)
 
 
-def chip(number: int, place: str) -> Html:
-    """Draw a system's marker for the legend at that place of a page."""
-    with rc_context(SETTINGS):
-        made, (axes,) = figure(16, 16)
-        axes.set_axis_off()
-        axes.scatter([0], [0], s=52, color=colour(number), marker=marker(number))
-        return as_svg(made, f"chip-{place}-{number}", "")
+def sign(number: int) -> Html:
+    """Return a system's marker for a legend, as text."""
+    return tag("span", SIGNS[number % len(SIGNS)], style=f"color:var(--series-{number % len(SERIES)})")
 
 
 def _bar(axes: Axes, system: SystemSummary, key: str, number: int) -> None:

@@ -58,7 +58,7 @@ def figure(width: float, height: float, columns: int = 1, share_y: bool = False)
 
 
 def as_svg(made: Figure, name: str, title: str, standalone: bool = False) -> Html:
-    """Return the figure as an SVG element; without a title it is decorative.
+    """Return the figure as an SVG element.
 
     ``name`` keeps its ids apart from those of other figures. With ``standalone`` it includes its own background and
     colours for both schemes, for use as an image file.
@@ -78,9 +78,8 @@ def as_svg(made: Figure, name: str, title: str, standalone: bool = False) -> Htm
     own = ""
     if standalone:
         own = f'<style>{variables("svg")}</style><rect width="{width}" height="{height}" rx="6" fill="var(--paper)"/>'
-    label = f'role="img" aria-label="{text(title)}"><title>{text(title)}</title>' if title else 'aria-hidden="true">'
     return Html(
         f'<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" '
         f'viewBox="0 0 {width} {height}" width="{width}" height="{height}" stroke-linejoin="round" '
-        f"{label}{own}{inner.strip()}"
+        f'role="img" aria-label="{text(title)}"><title>{text(title)}</title>{own}{inner.strip()}'
     )

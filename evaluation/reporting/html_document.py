@@ -28,8 +28,7 @@ svg{display:block;max-width:100%;height:auto}
 .panels.one svg{max-width:42rem}
 .panels+.wide{margin-top:1.25rem}
 .legend{display:flex;flex-wrap:wrap;gap:.25rem 1.25rem}
-.legend span,thead th svg{white-space:nowrap}
-.legend svg,th svg{display:inline-block;vertical-align:-2px;margin-right:.35rem}
+.legend span{white-space:nowrap}
 table{border-collapse:collapse;font-size:.9rem;font-variant-numeric:tabular-nums}
 th,td{text-align:left;vertical-align:top;padding:.35rem .9rem .35rem 0;border-bottom:1px solid var(--rule)}
 thead th{vertical-align:bottom;font-weight:600}

@@ -117,7 +117,7 @@ def _section(key: str, title: str, *content: object) -> Html | None:
 
 
 def _figures(summary: Summary) -> Html:
-    names = [joined(pictures.chip(number, "figures"), one.name) for number, one in enumerate(summary.systems)]
+    names = [joined(pictures.sign(number), " ", one.name) for number, one in enumerate(summary.systems)]
     body = []
     for group, metrics in groupby(METRICS, key=lambda metric: metric.group):
         known = [one for one in metrics if any(system[one.key].n for system in summary.systems)]
@@ -237,7 +237,7 @@ def _drawn(systems: Iterable[tuple[int, SystemSummary]], panels: list[Html], not
     """Wrap the panels with their note and a legend of the systems, if any."""
     if not panels:
         return []
-    legend = [tag("span", pictures.chip(number, kind or "three"), one.name) for number, one in systems]
+    legend = [tag("span", pictures.sign(number), " ", one.name) for number, one in systems]
     return [
         tag("p", note, class_="muted"),
         tag("p", *legend, class_="legend") if legend else Html(""),

@@ -74,7 +74,7 @@ def made(systems: tuple[str, ...] = ("self-rag", f"plain {EVIL}")) -> tuple[list
 @pytest.fixture
 def _undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """No pictures, which take a second to draw."""
-    for picture in ("overview", "calibration", "risk_coverage", "cost_quality", "relevance", "chip"):
+    for picture in ("overview", "calibration", "risk_coverage", "cost_quality", "relevance"):
         monkeypatch.setattr(charts, picture, lambda *_: Html(""))
 
 
