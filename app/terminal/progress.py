@@ -43,10 +43,11 @@ def described(tally: Tally) -> str:
     usage = tally.usage
     parts = [f"{tally.kept} kept from before"] if tally.kept else []
     parts += [f"{tally.failed} failed"] if tally.failed else []
-    if tally.rate:
-        parts.append(f"{60 * tally.rate:.1f} a minute")
-    if tally.seconds_left:
-        parts.append(f"{duration(tally.seconds_left)} left")
+    if tally.asked:
+        rate = tally.asked / max(time.monotonic() - tally.started, 1e-6)
+        parts.append(f"{60 * rate:.1f} a minute")
+        if tally.done < tally.total:
+            parts.append(f"{duration((tally.total - tally.done) / rate)} left")
     about = "about " if usage["estimated"] else ""
     tokens = usage["input_tokens"] + usage["output_tokens"]
     return " · ".join([*parts, f"{usage['model_calls']:,} calls, {about}{tokens:,} tokens"])
