@@ -94,11 +94,11 @@ def overall_blocks(compared: ComparedSet) -> list[Block]:
     found: list[Block] = [Heading(f"Overall: {compared.name}", 2)]
     for title, lines in sections(compared.comparisons).items():
         found += [Heading(title, 3), Bullets(lines)]
-    prose = compared.prose
-    if prose:
+    said = compared.summed_up
+    if said:
         found += [Heading(f"What the chat model writes about these figures, unchecked ({compared.judge})", 3)]
-        failure = f" ({prose.failure})" if prose.failure else ""
-        found += [Paragraph(prose.left_out + failure if prose.left_out else prose.text)]
+        failure = f" ({said.failure})" if said.failure else ""
+        found += [Paragraph(compared.left_out + failure if compared.left_out else said.reasons[0])]
     return found
 
 

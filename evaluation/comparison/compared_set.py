@@ -16,7 +16,7 @@ from evaluation.comparison.comparison import Comparison, shared
 from evaluation.comparison.overall import Figure, figures, sections
 from evaluation.judging.judge import Judge
 from evaluation.judging.saved_replies import model_name
-from evaluation.records import BASELINE, DISAGREED, FAILED, OURS, TIE, UNREADABLE, Example, Record
+from evaluation.records import BASELINE, DISAGREED, FAILED, OURS, TIE, UNREADABLE, Example, Opinion, Pair, Record
 from nodes.concurrency import gather_bounded
 
 ANALYSIS_MAX_TOKENS = 300
@@ -43,32 +43,23 @@ ANALYSE = ChatPromptTemplate.from_messages(
 
 
 @dataclass(frozen=True)
-class Prose:
-    """The model's text about a set and the system that it prefers, or why its text is left out."""
-
-    text: str
-    preferred: str
-    failure: str | None = None
-
-    @property
-    def left_out(self) -> str | None:
-        """Return a sentence on why there is no text; None if there is one."""
-        if self.preferred not in LEFT_OUT:
-            return None
-        return f"The model's own text is left out: {LEFT_OUT[self.preferred]}."
-
-
-@dataclass(frozen=True)
 class ComparedSet:
     """The comparisons in the order of the questions; ``name`` is None for a single question without a set.
 
-    ``judge`` is the name of the chat model that compares.
+    ``judge`` is the name of the chat model that compares, and ``summed_up`` what it says of a set in both orders of the
+    systems: the reasons are its texts.
     """
 
     name: str | None
     judge: str
     comparisons: Sequence[Comparison]
-    prose: Prose | None = None
+    summed_up: Pair | None = None
+
+    @property
+    def left_out(self) -> str | None:
+        """Return a sentence on why the model's text about the set does not stand; None if it does, or there is none."""
+        why = LEFT_OUT.get(self.summed_up.preference) if self.summed_up else None
+        return f"The model's own text is left out: {why}." if why else None
 
     def as_json(self) -> dict[str, Any]:
         """Return plain data for ``json.dumps``."""
@@ -81,12 +72,12 @@ class ComparedSet:
                     for name, ours, plain in figures(shared(self.comparisons))
                 ],
                 "model": {
-                    "preference": self.prose.preferred,
-                    "text": self.prose.text or None,
-                    "left_out": self.prose.left_out,
-                    "failure": self.prose.failure,
+                    "preference": self.summed_up.preference,
+                    "text": next(iter(self.summed_up.reasons), None),
+                    "left_out": self.left_out,
+                    "failure": self.summed_up.failure,
                 }
-                if self.prose
+                if self.summed_up
                 else None,
             }
         return {
@@ -115,36 +106,30 @@ async def compare_all(
         judged = {pair.example: pair for pair in await gather_bounded(calls, concurrency, progress)}
         comparisons = [replace(one, judged=judged.get(one.example.id)) for one in comparisons]
         compared = replace(compared, comparisons=comparisons)
-        prose = await prose_of(judge, comparisons) if known and name is not None else None
+        summed_up = await sum_up(judge, name, comparisons) if known and name is not None else None
     except ModelError as error:
         return compared, error
-    return replace(compared, prose=prose), None
+    return replace(compared, summed_up=summed_up), None
 
 
-async def prose_of(judge: Judge, comparisons: Sequence[Comparison]) -> Prose:
-    """Ask twice, with the systems in both orders. Raises `ModelError` if the server cannot be reached."""
+async def sum_up(judge: Judge, name: str, comparisons: Sequence[Comparison]) -> Pair:
+    """Let the model write about a set's figures in both orders. Raises `ModelError` if the server cannot be reached."""
     found = figures(shared(comparisons))
-    first, failure = await _written(judge, found, (OURS, BASELINE))
-    other, other_failure = await _written(judge, found, (BASELINE, OURS))
-    if failure or other_failure:
-        return Prose("", FAILED, failure or other_failure)
-    said = [CONCLUSION.search(text) for text in (first, other)]
-    names = [match[1].lower() for match in said if match]
-    text = first[: said[0].start()].strip() if said[0] else ""
-    if len(names) < len(said) or not text:
-        return Prose("", UNREADABLE)
-    if names[0] != names[1]:
-        return Prose("", DISAGREED)
-    return Prose(text, names[0] if names[0] in (OURS, BASELINE) else TIE)
+    opinions = await _written(judge, found, OURS, BASELINE), await _written(judge, found, BASELINE, OURS)
+    return Pair(name, OURS, BASELINE, opinions)
 
 
-async def _written(judge: Judge, found: Sequence[Figure], order: tuple[str, str]) -> tuple[str, str | None]:
-    about = {"kind": "analysis", "first": order[0], "second": order[1]}
-    lines = "\n".join(_line(one, order) for one in found)
-    return await judge.write(ANALYSE, about, ANALYSIS_MAX_TOKENS, figures=lines)
+async def _written(judge: Judge, found: Sequence[Figure], first: str, second: str) -> Opinion:
+    about = {"kind": "analysis", "first": first, "second": second}
+    lines = "\n".join(_line(one, first, second) for one in found)
+    text, failure = await judge.write(ANALYSE, about, ANALYSIS_MAX_TOKENS, figures=lines)
+    conclusion = CONCLUSION.search(text)
+    reason = text[: conclusion.start()].strip() if conclusion else ""
+    preferred = conclusion[1].lower().replace("neither", TIE) if conclusion and reason else None
+    return Opinion(first, preferred, reason=reason, failure=failure)
 
 
-def _line(figure: Figure, order: tuple[str, str]) -> str:
+def _line(figure: Figure, *order: str) -> str:
     name, ours, plain = figure
     values = {OURS: ours, BASELINE: plain}
     return f"{name}: " + ", ".join(f"{system} {values[system]:,.1f}".removesuffix(".0") for system in order)

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from evaluation.comparison.compared_set import compare_all, prose_of
+from evaluation.comparison.compared_set import LEFT_OUT, compare_all, sum_up
 from evaluation.comparison.comparison import Comparison
 from evaluation.comparison.overall import figures, sections
 from evaluation.judging.saved_replies import Replies
@@ -115,12 +115,12 @@ def test_questions_that_failed_are_said_and_not_compared() -> None:
 async def prose(says: Any, folder: Path) -> Any:
     writer = Writer(says)
     with Replies(folder / "judgements.jsonl") as replies:
-        return await prose_of(judge_of(writer, replies), [comparison()]), writer
+        return await sum_up(judge_of(writer, replies), "colours", [comparison()]), writer
 
 
 async def test_the_models_text_stands_where_both_orders_agree(tmp_path: Path) -> None:
     found, writer = await prose(lambda _: "Use plain here.\npreferred: plain", tmp_path)
-    assert (found.text, found.preferred, found.left_out) == ("Use plain here.", "plain", None)
+    assert (found.reasons, found.preference) == (["Use plain here."], "plain")
     first, second = (inputs["figures"] for inputs in writer.asked)
     assert "Answered: self-rag 1, plain 1" in first
     assert "Answered: plain 1, self-rag 1" in second
@@ -142,8 +142,8 @@ def by_order(inputs: dict[str, Any]) -> str:
 )
 async def test_its_text_is_left_out_with_a_sentence(says: Any, preferred: str, why: str, tmp_path: Path) -> None:
     found, _ = await prose(says, tmp_path)
-    assert (found.text, found.preferred) == ("", preferred)
-    assert why in (found.left_out or "")
+    assert (found.reasons, found.preference) == ([], preferred)
+    assert why in LEFT_OUT[preferred]
 
 
 async def test_a_single_question_has_no_overall_analysis(tmp_path: Path) -> None:

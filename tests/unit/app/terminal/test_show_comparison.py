@@ -9,7 +9,7 @@ from rich.console import Console
 
 from app.terminal.screen import Screen
 from app.terminal.show_comparison import show_comparison
-from evaluation.comparison.compared_set import ComparedSet, Prose
+from evaluation.comparison.compared_set import ComparedSet
 from evaluation.comparison.comparison import Comparison
 from evaluation.records import Example
 from tests.unit.evaluation.sample_comparisons import comparison, opinions
@@ -44,7 +44,7 @@ def test_one_below_the_other_where_there_is_not(width: int) -> None:
 def test_a_single_question_shows_the_passages_and_a_set_does_not() -> None:
     assert "Whales sing." in printed(single(), 80)
     one = comparison()
-    text = printed(ComparedSet("colours", "gpt", [one], Prose("", "orders_disagree")), 80)
+    text = printed(ComparedSet("colours", "gpt", [one], opinions("self-rag", "plain")), 80)
     assert "Whales sing." not in text
     assert "1 of 2 passages found" in text
 
@@ -54,7 +54,7 @@ def test_no_text_of_others_forges_a_line_or_controls_the_terminal(width: int) ->
     example = Example(id="e1", question=HOSTILE, references=(HOSTILE,))
     one = comparison(HOSTILE, "Blue.", example=example, seen=[seen(HOSTILE, 0.9, HOSTILE)])
     judged = opinions("plain", "plain", reason=HOSTILE)
-    found = ComparedSet(HOSTILE, "gpt", [Comparison(example, one.ours, one.plain, judged)], Prose(HOSTILE, "plain"))
+    found = ComparedSet(HOSTILE, "gpt", [Comparison(example, one.ours, one.plain, judged)], judged)
     text = printed(found, width)
     assert "\x1b" not in text
     assert "\u202e" not in text
