@@ -8,7 +8,7 @@ from core.text import as_json, clean
 from evaluation.measures.joined_rows import Row, rows_of
 from evaluation.measures.metrics import terms_of_reading
 from evaluation.measures.scores import read_by
-from evaluation.measures.statistics import Difference, Estimate
+from evaluation.measures.statistics import Estimate
 from evaluation.measures.summary import BY_KEY, MAIN_METRICS, METRICS, RAG, RATIOS, Summary, Unit
 from evaluation.records import BASELINE, Example, Judgements, Record
 
@@ -30,13 +30,13 @@ def shown(value: float | None, unit: Unit, sign: bool = False) -> str:
     return text.lstrip("+-") if float(text.replace(",", "")) == 0 else text.replace("-", "−")
 
 
-def bounds(estimate: Estimate | Difference, unit: Unit, sign: bool = False) -> str:
+def bounds(estimate: Estimate, unit: Unit, sign: bool = False) -> str:
     if estimate.low is None or estimate.high is None:
         return ""
     return f"[{shown(estimate.low, unit, sign)}, {shown(estimate.high, unit, sign)}]"
 
 
-def with_bounds(estimate: Estimate | Difference, unit: Unit, sign: bool = False) -> str:
+def with_bounds(estimate: Estimate, unit: Unit, sign: bool = False) -> str:
     return f"{shown(estimate.value, unit, sign)} {bounds(estimate, unit, sign)}".rstrip()
 
 
