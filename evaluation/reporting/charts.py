@@ -117,7 +117,6 @@ def relevance(summary: Summary) -> list[Html]:
 def overview(summary: Summary) -> Html:
     """Draw abstention F1 and the share right among the answered, per system with interval, as a standalone image."""
     keys = ("abstention_f1", "right_answered")
-    names = {"abstention_f1": "Abstention F1", "right_answered": "Right among the answered"}
     count = max(1, len(summary.systems))
     with rc_context(SETTINGS):
         made, panels = figure(760, 96 + 36 * count, len(keys), share_y=True)
@@ -131,7 +130,7 @@ def overview(summary: Summary) -> Html:
             axes.tick_params(axis="y", length=0, labelsize=10.5, labelcolor=INK)
             axes.spines["left"].set_visible(False)
             axes.grid(axis="x")
-            axes.set_title(names[key], fontsize=11.5, loc="left", color=INK, pad=10)
+            axes.set_title(BY_KEY[key].title, fontsize=11.5, loc="left", color=INK, pad=10)
         made.set_layout_engine("constrained", w_pad=0.14, h_pad=0.14, wspace=0.04)
         made.supxlabel(
             f"{summary.examples} questions, {summary.unanswerable} without an answer in the documents; "
