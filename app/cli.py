@@ -13,7 +13,7 @@ from importlib import import_module
 from textwrap import fill
 from typing import NamedTuple, NoReturn
 
-from app.commands.options import OPTIONS
+from app.commands import options as option_lists
 from core.errors import RequestError, SelfRAGError
 from core.text import clean
 
@@ -225,8 +225,9 @@ def _parser(name: str) -> argparse.ArgumentParser:
         formatter_class=_Formatter,
         allow_abbrev=False,
     )
-    if name in OPTIONS:
-        OPTIONS[name](parser)
+    add_options: Callable[[argparse.ArgumentParser], object] | None = getattr(option_lists, f"add_{name}", None)
+    if add_options:
+        add_options(parser)
     parser.add_argument("--quiet", action="store_true", help="print no trace, no notes, only the result")
     parser.add_argument("--debug", action="store_true", help="show the log, and a traceback if something fails")
     if len(parser._action_groups) > 2:

@@ -6,12 +6,13 @@ from html import escape
 from app.checking.checked_text import CheckedText
 from app.conversations.thread import Thread, ThreadTurn
 from app.results.result import Result
-from app.terminal.show_check import as_page, counts_of, marked_text, page, verdict_of
+from app.terminal.show_check import as_page, counts_of, marked_text, verdict_of
 from core.markup import Html, joined, tag
 from core.passages import place_of
 from core.step_wording import spent
 from core.text import as_json, clean
 from core.types import Citation
+from evaluation.reporting.html_document import html_document
 
 TYPES = {"markdown": ("text/markdown", "md"), "json": ("application/json", "json"), "html": ("text/html", "html")}
 
@@ -23,7 +24,7 @@ def exported(result: Result, numbered: str, form: str) -> str:
     if form == "markdown":
         return "\n".join([f"# {heading(result.question)}", "", *answer_lines(result, numbered)])
     parts = (tag("h1", result.question), *answer_parts(result, numbered), tag("h2", "Path"), Html(result.picture().svg))
-    return page(result.question, *parts)
+    return html_document(result.question, *parts)
 
 
 def exported_check(checked: CheckedText, name: str, form: str) -> str:
@@ -46,7 +47,7 @@ def exported_thread(thread: Thread, turns: Sequence[ThreadTurn], form: str) -> s
         for turn in turns:
             lines += _turn_lines(turn)
         return "\n".join(lines)
-    return page(thread.title, tag("h1", thread.title), *map(_section, turns))
+    return html_document(thread.title, tag("h1", thread.title), *map(_section, turns))
 
 
 def _turn_lines(turn: ThreadTurn) -> list[str]:
@@ -115,7 +116,7 @@ def _evidence(citations: Sequence[Citation], level: int = 2) -> list[str]:
 
 def answer_parts(result: Result, numbered: str, level: int = 2) -> Iterator[Html]:
     """Yield an answer with its claims and evidence as HTML, with headings of a level."""
-    yield tag("p", numbered, class_="answer")
+    yield tag("p", numbered, class_="said")
     yield tag("p", tag("small", cost_of(result)))
     if result.claims:
         yield tag(f"h{level}", "Claims")

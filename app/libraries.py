@@ -190,7 +190,7 @@ def sync(library: Library, screen: Screen, complete: bool) -> None:
     """
     for seconds in (WAIT,) if complete else (0.0, WAIT):
         try:
-            with screen.indexing() as progress:
+            with screen.working("indexing", "files") as progress:
                 report = library.sync(progress, seconds=seconds)
         except IndexBusy:
             if not complete and not library.empty:

@@ -84,11 +84,16 @@ def add_concurrency(parser: _ActionsContainer, what: str = "questions") -> None:
     parser.add_argument("--concurrency", type=count, metavar="N", help=use)
 
 
-def require_output(path: Path, *suffixes: str) -> None:
-    """Refuse a file of another ending, or that can be seen not to be writable, before anything is asked for it."""
-    if path.suffix not in suffixes:
+def require_suffix(path: Path, *suffixes: str) -> None:
+    """Refuse a file of another ending."""
+    if path.suffix.lower() not in suffixes:
         endings = " or ".join(filter(None, (", ".join(suffixes[:-1]), suffixes[-1])))
         raise RequestError(f"{shown(path.name)} cannot be written: name a file that ends in {endings}.")
+
+
+def require_output(path: Path, *suffixes: str) -> None:
+    """Refuse a file of another ending, or that can be seen not to be writable, before anything is asked for it."""
+    require_suffix(path, *suffixes)
     require_writable_file(path)
 
 

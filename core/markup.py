@@ -39,9 +39,9 @@ def joined(*parts: object) -> Html:
 
 
 def table(names: Iterable[str], *bodies: Html, class_: str | None = None) -> Html:
-    """Return a table with names above its columns, which scrolls sideways where it is too wide."""
+    """Return a table with names above its columns, which scrolls sideways, also by keys, where it is too wide."""
     head = tag("thead", tag("tr", *(tag("th", name, scope="col") for name in names)))
-    return tag("div", tag("table", head, *bodies, class_=class_), class_="wide")
+    return tag("div", tag("table", head, *bodies, class_=class_), class_="wide", tabindex="0")
 
 
 def marked(passage: str, quotes: list[str]) -> Html:

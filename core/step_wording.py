@@ -1,19 +1,21 @@
 """What the nodes of a run decided, and what it cost, in words for a person."""
 
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from core.text import location, one_line, shortened
+from core.passages import place_of
+from core.text import one_line, shortened
 from core.types import Usage, Verdict
 
 MOST_CHANGES = 4  # of a redraft that are shown
 
 
-def describe(node: str, decided: dict[str, Any]) -> str:
+def describe(node: str, decided: Mapping[str, Any]) -> str:
     """What a node decided, in a few words on one line."""
     return one_line(_described(node, decided))
 
 
-def _described(node: str, decided: dict[str, Any]) -> str:
+def _described(node: str, decided: Mapping[str, Any]) -> str:
     if decided.get("stop"):
         return f"stopped: {decided['stop']}" + (f": {decided['failure']}" if decided.get("failure") else "")
     match node:
@@ -27,7 +29,7 @@ def _described(node: str, decided: dict[str, Any]) -> str:
         case "retrieve":
             return f"{decided['retrieved']} passages for “{shortened(decided['query'], 70)}”"
         case "grade_documents":
-            marks = ", ".join(f"{place(grade)} {said(grade['verdict'])}" for grade in decided["grades"])
+            marks = ", ".join(f"{place_of(grade)} {said(grade['verdict'])}" for grade in decided["grades"])
             return f"{decided['relevant']} relevant: {marks}" if marks else "nothing to grade"
         case "rewrite_query":
             return f"“{decided['query']}”" if decided["query"] else "no other query found"
@@ -57,7 +59,7 @@ def _described(node: str, decided: dict[str, Any]) -> str:
             return f"{decided['outcome']} ({decided['stop_reason']})"
 
 
-def _compared(decided: dict[str, Any]) -> str:
+def _compared(decided: Mapping[str, Any]) -> str:
     """What documents answer that differ, and how many were asked by themselves."""
     answers = " | ".join(f"“{shortened(one['answer'], 60)}”" for one in decided["answers"])
     if answers:
@@ -65,7 +67,7 @@ def _compared(decided: dict[str, Any]) -> str:
     return f"no other answer in {decided['asked']} documents" if decided["asked"] else "the documents agree"
 
 
-def _drafted(decided: dict[str, Any]) -> str:
+def _drafted(decided: Mapping[str, Any]) -> str:
     """What was drafted: of a redraft what it changed, of several drafts the beginning of each."""
     if decided["redraft"]:
         changes = decided.get("changes") or []
@@ -85,13 +87,13 @@ def _change(one: dict[str, str]) -> str:
     return f"without {removed}" if removed else f"with {added}"
 
 
-def drafts_of(node: str, decided: dict[str, Any]) -> list[str]:
+def drafts_of(node: str, decided: Mapping[str, Any]) -> list[str]:
     """Each draft of a round that wrote several, uncut."""
     texts = decided.get("texts") or []
     return texts if node == "generate" and len(texts) > 1 else []
 
 
-def verdicts_of(node: str, decided: dict[str, Any]) -> list[str]:
+def verdicts_of(node: str, decided: Mapping[str, Any]) -> list[str]:
     """Each verdict of a node, uncut: its label, how sure, what it judges, and why."""
     match node:
         case "decide":
@@ -99,7 +101,7 @@ def verdicts_of(node: str, decided: dict[str, Any]) -> list[str]:
                 return [_explained(decided["verdict"])]
             return [f"{decided['route']} · {decided['reason']}"] if "reason" in decided else []
         case "grade_documents":
-            return [_explained(grade["verdict"], place(grade)) for grade in decided.get("grades", [])]
+            return [_explained(grade["verdict"], place_of(grade)) for grade in decided.get("grades", [])]
         case "hallucination_check":
             return [_explained(claim["verdict"], f"“{claim['text']}”") for claim in decided.get("claims", [])]
         case "answer_check":
@@ -108,22 +110,30 @@ def verdicts_of(node: str, decided: dict[str, Any]) -> list[str]:
             return []
 
 
-def headline(node: str, decided: dict[str, Any]) -> str:
-    """What a node decided, without the verdicts that follow."""
-    if decided.get("stop"):
-        return describe(node, decided)
-    match node:
-        case "grade_documents":
-            return f"{decided['relevant']} of {len(decided['grades'])} relevant"
-        case "hallucination_check":
-            supported = [one for one in decided["claims"] if one["verdict"]["label"] == "fully supported"]
-            return f"{len(supported)} of {len(decided['claims'])} claims fully supported"
-        case "answer_check":
-            return "usefulness"
-        case "generate":
-            return f"{len(decided['texts'])} drafts"
-        case _:
-            return f"{decided['route']} (mode {decided['mode']})" if "mode" in decided else str(decided["route"])
+def summary(node: str, decided: Mapping[str, Any]) -> str:
+    """What a node decided, shorter than `describe`: verdicts without what they judge."""
+    if not decided.get("stop"):
+        match node:
+            case "decide" if "verdict" in decided:
+                return _grouped([decided["verdict"]])
+            case "grade_documents":
+                return _grouped(grade["verdict"] for grade in decided["grades"]) or "nothing to grade"
+            case "hallucination_check":
+                return _grouped(claim["verdict"] for claim in decided["claims"]) or "nothing to check"
+            case "answer_check":
+                return f"usefulness {_grouped(decided['usefulness'])}"
+    return describe(node, decided)
+
+
+def _grouped(verdicts: Iterable[Verdict]) -> str:
+    """The verdicts by label, each with its probability where there is one."""
+    groups: dict[str, list[str]] = {}
+    for verdict in verdicts:
+        groups.setdefault(verdict["label"].removesuffix(" supported"), []).append(_sure(verdict))
+    return "; ".join(
+        label + (",".join(sure) if all(sure) else f" ×{len(sure)}" if len(sure) > 1 else "")
+        for label, sure in groups.items()
+    )
 
 
 def _explained(verdict: Verdict, judged: str = "") -> str:
@@ -141,11 +151,6 @@ def _sure(verdict: Verdict) -> str:
     if not verdict["probabilities"]:
         return ""
     return f" {verdict['probabilities'].get(verdict['label'], 0):.2f}"
-
-
-def place(found: Any) -> str:
-    """Where a passage stands: its file, and its page or row."""
-    return location(found["source"], found["page"], found["row"])
 
 
 def spent(usage: Usage, seconds: float) -> str:

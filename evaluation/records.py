@@ -1,6 +1,6 @@
 """The rows of an evaluation: what is asked, what a system answered, and how a model judges the answers."""
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NotRequired, Protocol, cast
@@ -9,8 +9,10 @@ from typing_extensions import TypedDict  # pydantic cannot validate Python 3.11'
 
 from core.types import Passage, Usage
 
-Ending = Literal["decided", "tie", "contradiction", "identical", "failed"]
 OURS, BASELINE = "self-rag", "plain"  # names of systems
+TIE = "tie"
+IDENTICAL, DISAGREED, UNREADABLE, FAILED = "identical", "orders_disagree", "unreadable", "failed"  # no preference
+NO_VERDICT = (UNREADABLE, FAILED)
 
 
 @dataclass(frozen=True)
@@ -140,30 +142,66 @@ class Record(TypedDict):
 
 
 @dataclass(frozen=True)
-class Pair:
-    """Two systems' answers to one example, compared in both orders.
+class Opinion:
+    """What the judge said when the answer of the system ``first`` stood first.
 
-    ``one`` and ``other`` are names of systems. ``first_says`` is the system preferred when the answer of ``one`` came
-    first, ``second_says`` when that of ``other`` did; None is a tie or no verdict. ``verdict`` is the name that both
-    orders agree on, None if they do not. ``identical`` answers were not compared; ``failed`` if the judge gave no
-    verdict in one of the orders.
+    ``preferred`` and the values of ``criteria`` are names of systems or ``tie``, None where the reply names none.
+    ``failure`` is the error of a call that failed or was refused.
+    """
+
+    first: str
+    preferred: str | None
+    criteria: Mapping[str, str | None] = field(default_factory=dict)
+    reason: str = ""
+    failure: str | None = None
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two systems' answers to one example, compared in both orders; no opinions on identical ones, which nobody asks.
+
+    ``one`` and ``other`` are names of systems.
     """
 
     example: str
     one: str
     other: str
-    first_says: str | None
-    second_says: str | None
-    verdict: str | None
-    identical: bool = False
-    failed: bool = False
+    opinions: tuple[Opinion, ...] = ()
 
     @property
-    def ending(self) -> Ending:
-        """Return what the comparison came to; a contradiction is a verdict that changed with the order."""
-        if self.identical or self.failed:
-            return "identical" if self.identical else "failed"
-        return "decided" if self.verdict else "tie" if self.first_says == self.second_says else "contradiction"
+    def preference(self) -> str:
+        """Return the system that both orders prefer, or ``tie``, or why there is no preference."""
+        if not self.opinions:
+            return IDENTICAL
+        if self.failure:
+            return FAILED
+        said = [opinion.preferred for opinion in self.opinions]
+        return UNREADABLE if None in said else _agreed(said)
+
+    @property
+    def verdict(self) -> str | None:
+        """Return the system that both orders prefer, None if there is none."""
+        return self.preference if self.preference in (self.one, self.other) else None
+
+    @property
+    def failure(self) -> str | None:
+        return next((opinion.failure for opinion in self.opinions if opinion.failure), None)
+
+    @property
+    def reasons(self) -> list[str]:
+        """Return the reasons, each once, where both orders agree on the preference."""
+        if self.preference != TIE and not self.verdict:
+            return []
+        return list(dict.fromkeys(opinion.reason for opinion in self.opinions if opinion.reason))
+
+    def criterion(self, name: str) -> str | None:
+        """Return what both orders say on one criterion, ``orders_disagree``, or None if one of them says nothing."""
+        said = [opinion.criteria.get(name) for opinion in self.opinions]
+        return None if not said or None in said else _agreed(said)
+
+
+def _agreed(said: Sequence[str | None]) -> str:
+    return str(said[0]) if len(set(said)) == 1 else DISAGREED
 
 
 @dataclass(frozen=True)

@@ -28,16 +28,6 @@ class Tally:
     def done(self) -> int:
         return self.kept + self.asked
 
-    @property
-    def rate(self) -> float | None:
-        """Return questions per second since the start; None before the first."""
-        return self.asked / max(time.monotonic() - self.started, 1e-6) if self.asked else None
-
-    @property
-    def seconds_left(self) -> float | None:
-        """Estimate the seconds until the end at the present rate; None before the first answer."""
-        return (self.total - self.done) / self.rate if self.rate else None
-
 
 Progress = Callable[[Tally], None]
 

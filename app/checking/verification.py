@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 
-from pydantic import BaseModel, ConfigDict
-
+from app.results.result import JudgedClaim
 from core.errors import ModelError, RequestError
 from core.passages import stated_by
 from core.text import clean, is_blank, shortened
@@ -38,20 +37,14 @@ def require_claim(claim: str) -> str:
     return clean(claim).strip()
 
 
-class VerifiedClaim(BaseModel):
+class VerifiedClaim(JudgedClaim):
     """A sentence and what the documents say of it, by itself or as an answer to ``question``.
 
     ``label`` is that of an answer's claim, ``contradicted`` where a passage says otherwise, or ``no claim``;
     ``citations`` are the quotes that support or contradict it.
     """
 
-    model_config = ConfigDict(frozen=True)
-
-    text: str
     question: str | None = None
-    label: str
-    probabilities: dict[str, float] | None
-    reason: str | None
     citations: list[Citation]
 
 

@@ -3,9 +3,9 @@
 import argparse
 import asyncio
 
-from app.drawing.picture import require_writable
+from app.drawing.picture import SUFFIXES
 from app.front_door import SelfRAG
-from app.options import as_text, require_docs
+from app.options import as_text, require_docs, require_output
 from app.results.events import Finished
 from app.settings import OF_A_QUESTION, Settings, bounds_of, load_settings
 from app.terminal.screen import Screen
@@ -61,7 +61,7 @@ def check(question: str, options: argparse.Namespace) -> None:
     require_question(question)
     require_docs(options.docs)
     if options.picture:
-        require_writable(options.picture)
+        require_output(options.picture, *SUFFIXES)
 
 
 def overridden(settings: Settings, options: argparse.Namespace) -> Settings:

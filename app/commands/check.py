@@ -14,7 +14,7 @@ from app.compose import usual_concurrency
 from app.front_door import SelfRAG
 from app.options import require_docs, require_output, write_file
 from app.settings import Settings, load_settings
-from app.terminal.progress import checking_claims
+from app.terminal.progress import timed
 from app.terminal.screen import Screen
 from app.terminal.show_check import as_page, show_check
 from core.errors import SelfRAGError
@@ -52,7 +52,7 @@ def _checked(given: TextToCheck, options: argparse.Namespace, settings: Settings
 
     async def run(rag: SelfRAG, kept: Replies) -> CheckedText:
         async with rag:
-            with checking_claims(screen) as show:
+            with timed(screen, "checking", "claims") as show:
 
                 def progress(done: int, total: int) -> None:
                     nonlocal last

@@ -10,17 +10,17 @@ from app.front_door import SelfRAG
 from app.libraries import library_to_ask
 from app.options import as_text, require_docs, require_output, write_file
 from app.settings import Settings, load_settings
-from app.terminal.progress import judging
+from app.terminal.progress import timed
 from app.terminal.screen import Screen
 from app.terminal.show_comparison import show_comparison
 from core.errors import ModelError, RequestError
 from core.fingerprint import digest
 from core.text import is_blank, shown
 from evaluation.comparison.compared_set import ComparedSet, compare_all
-from evaluation.comparison.criteria_judge import CriteriaJudge
 from evaluation.comparison.written_forms import FORMS
 from evaluation.datasets.question_set import load, name_of
 from evaluation.folder import REPLIES, claim, require_own
+from evaluation.judging.judge import Judge
 from evaluation.judging.saved_replies import Replies
 from evaluation.record_store import NAME, Store
 from evaluation.records import Dataset, Example, Record
@@ -59,7 +59,7 @@ def _check(options: argparse.Namespace) -> None:
         raise RequestError("--reference is for a single question: a set has its own references.")
     require_docs(options.docs)
     if options.output:
-        require_output(options.output, ".md", ".html", ".csv")
+        require_output(options.output, *FORMS)
 
 
 def _compared(
@@ -75,9 +75,9 @@ def _compared(
         with Store(folder / NAME) as store, Replies(folder / REPLIES) as replies:
 
             async def judged(records: list[Record], concurrency: int) -> tuple[ComparedSet, ModelError | None]:
-                judge = CriteriaJudge(services.with_budget(unlimited()).generator, replies, concurrency)
-                with judging(screen) as tell:
-                    return await compare_all(name, dataset.examples, records, judge, tell)
+                judge = Judge(services.with_budget(unlimited()), replies)
+                with timed(screen, "judging", "judgements") as tell:
+                    return await compare_all(name, dataset.examples, records, judge, concurrency, tell)
 
             _, compared = ask_systems(
                 options, settings, screen, store, systems, dataset.examples, services, library, judged
@@ -100,7 +100,7 @@ def _show(compared: ComparedSet, options: argparse.Namespace, screen: Screen) ->
     else:
         show_comparison(compared, screen)
     if options.output:
-        content = FORMS[options.output.suffix](compared)
+        content = FORMS[options.output.suffix.lower()](compared)
         write_file(options.output, content.encode("utf-8", "replace"))
         screen.remark(f"written into {shown(options.output)}")
 

@@ -13,7 +13,7 @@ from app.libraries import SAMPLE, library_to_ask
 from app.options import require_docs
 from app.results.stamp import provenance_of
 from app.settings import Settings, load_settings
-from app.terminal.progress import asking, judging, show_routes, table
+from app.terminal.progress import asking, show_routes, table, timed
 from app.terminal.screen import Screen
 from core.errors import ModelError, RequestError, SelfRAGError
 from core.fingerprint import digest
@@ -81,7 +81,7 @@ def ask_dataset(
                     return None
                 embed = library.store.model.embeddings.embed_documents
                 replies = folder / REPLIES
-                with judging(screen) as tell:
+                with timed(screen, "judging", "judgements") as tell:
                     given = services, embed, examples, records, replies, tell
                     return await judge_records(*given, concurrency=concurrency)
 

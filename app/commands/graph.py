@@ -3,8 +3,8 @@
 import argparse
 from pathlib import Path
 
-from app.drawing.picture import graph_picture, require_suffix
-from app.options import unwritable
+from app.drawing.picture import SUFFIXES, graph_picture
+from app.options import require_suffix, unwritable
 from app.terminal.screen import Screen
 from core.files import NotRegularFileError
 
@@ -16,8 +16,8 @@ def graph(options: argparse.Namespace) -> int:
         screen.text(graph_picture().mermaid.expandtabs().rstrip())
         return 0
     path: Path = options.output
-    require_suffix(path)
-    data = graph_picture().data(path.suffix)
+    require_suffix(path, *SUFFIXES)
+    data = graph_picture().data(path.suffix.lower())
     try:
         if path.exists() and not path.is_file():  # a FIFO would wait for its reader
             raise NotRegularFileError(path)

@@ -61,7 +61,7 @@ def exclude(library: Library, words: Sequence[str], screen: Screen) -> None:
 def sync(library: Library, screen: Screen) -> list[Source]:
     """Bring the library in step, say what became of each document that is not indexed, and return all."""
     try:
-        with screen.indexing() as progress:
+        with screen.working("indexing", "files") as progress:
             report = library.sync(progress)
     except KeyboardInterrupt:
         if library.store.queue and (waiting := library.store.queue.waiting()):
@@ -89,7 +89,7 @@ def enqueue(library: Library, screen: Screen) -> None:
 
 def verify(library: Library, screen: Screen) -> int:
     """Check the whole index and mend what can be: what was found, and exit code 2 for what cannot."""
-    with screen.checking() as progress:
+    with screen.working("checking", "") as progress:
         report = library.verify(progress)
     for sentence in report.repairs:
         screen.result(sentence)

@@ -52,7 +52,7 @@ def copy(options: argparse.Namespace, settings: Settings, screen: Screen) -> Non
         opened_filled(options.source, options.library, settings) as source,
         held(source),
         opened(options.target, options.library, settings, source.made().embedding) as target,
-        screen.copying() as progress,
+        screen.working("copying", "documents") as progress,
     ):
         copied, moved = copy_all(source, target, settings, progress)
         threads = copy_threads(options.source, options.target, settings)
@@ -81,7 +81,7 @@ def backup(options: argparse.Namespace, settings: Settings, screen: Screen) -> N
     ):
         kept = [json.dumps(one) for one in threads.exported()]
         try:
-            with held(source), screen.copying() as progress:
+            with held(source), screen.working("copying", "documents") as progress:
                 documents = write_backup(source, options.file, kept, progress)
         except OSError as error:
             raise unwritable(options.file, error) from error
@@ -93,7 +93,7 @@ def restore(options: argparse.Namespace, settings: Settings, screen: Screen) -> 
     with Backup(options.file) as saved:
         with (
             opened(settings.selfrag_store, options.library, settings, saved.made().embedding) as target,
-            screen.copying() as progress,
+            screen.working("copying", "documents") as progress,
         ):
             copied, moved = copy_all(saved, target, settings, progress)
         with closing(open_threads(settings, expire=False)) as threads:

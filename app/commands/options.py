@@ -275,19 +275,3 @@ def _host_name(word: str) -> str:
     if len(word) > LONGEST_HOST_NAME or not HOST_NAME.fullmatch(word):
         raise argparse.ArgumentTypeError(f"{word!r} is no host name: write it without http:// and without a port")
     return word
-
-
-OPTIONS = {
-    "ask": add_ask,
-    "chat": add_chat,
-    "threads": add_threads,
-    "index": add_index,
-    "worker": add_worker,
-    "check": add_check,
-    "serve": add_serve,
-    "mcp": add_mcp,
-    "eval": add_eval,
-    "compare": add_compare,
-    "library": add_library,
-    "graph": add_graph,
-}

@@ -9,7 +9,7 @@ from app.conversations.opening import open_threads
 from app.conversations.tables import ThreadTables
 from app.conversations.thread import Thread, ThreadTurn
 from app.export import exported_thread
-from app.options import as_text, unwritable
+from app.options import as_text, require_suffix, unwritable
 from app.settings import load_settings
 from app.terminal.screen import Screen
 from app.terminal.show import show_citations
@@ -100,10 +100,8 @@ def show_turns(turns: Sequence[ThreadTurn], line: Line, *, brief: bool = False) 
 
 def export_thread(kept: ThreadTables, thread: Thread, path: Path) -> None:
     """Write a thread with its evidence into a new file, in the form that its ending names. Raises `RequestError`."""
-    form = FORMS.get(path.suffix.lower())
-    if form is None:
-        raise RequestError(f"{shown(path.name)} cannot be written: name a file that ends in .md, .json or .html.")
-    text = exported_thread(kept.get(thread.id), kept.turns(thread.id), form)
+    require_suffix(path, *FORMS)
+    text = exported_thread(kept.get(thread.id), kept.turns(thread.id), FORMS[path.suffix.lower()])
     try:
         write_private(path, text.encode("utf-8", "replace"), new=True)
     except FileExistsError as error:

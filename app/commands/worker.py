@@ -45,7 +45,7 @@ def read(library: Library, screen: Screen) -> int:
     queue = library.require_queue()
     began, done = time.monotonic(), 0
     with (
-        screen.indexing() as progress,
+        screen.working("indexing", "files") as progress,
         Worker(library.store, queue, library.settings, worker_name(), unreachable=tell) as reader,
     ):
         while taken := reader.step():

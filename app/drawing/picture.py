@@ -10,10 +10,8 @@ from langgraph.graph import END, START
 
 from app.drawing.svg import BARE, RUN, graph_body, header, page
 from app.drawing.visits import Visits
-from app.options import require_writable_file, write_file
-from core.errors import RequestError
+from app.options import require_suffix, write_file
 from core.markup import joined
-from core.text import shown
 from graph.builder import build_graph
 from run.context import Services
 
@@ -42,22 +40,8 @@ class Picture:
         Raises `RequestError` for another name, and for a file that cannot be written.
         """
         path = Path(path)
-        require_suffix(path)
-        write_file(path, self.data(path.suffix))
-
-
-def require_suffix(path: Path) -> None:
-    """Refuse a file of a kind that cannot be drawn."""
-    if path.suffix not in SUFFIXES:
-        raise RequestError(
-            f"The picture {shown(path.name)} cannot be drawn: name a file that ends in .svg, .png or .mmd."
-        )
-
-
-def require_writable(path: Path) -> None:
-    """Refuse a picture that can be seen not to be writable, before a question is asked for it."""
-    require_suffix(path)
-    require_writable_file(path)
+        require_suffix(path, *SUFFIXES)
+        write_file(path, self.data(path.suffix.lower()))
 
 
 def graph_picture() -> Picture:

@@ -6,9 +6,9 @@ from typing import Any
 from langgraph.graph import END, START
 
 from app.drawing.layout import EDGES, LOOPS, MARGIN, REGENERATE, REQUERY, Layout, Point
-from app.drawing.visits import LONGEST, Visits, cost_of, lines_of, summary, wrapped
+from app.drawing.visits import LONGEST, Visits, cost_of, lines_of, wrapped
 from core.markup import Html, joined, tag
-from core.step_wording import spent
+from core.step_wording import spent, summary
 from core.text import shortened
 
 BARE = Layout(width=190, height=48, gap=60, aisle=112)
@@ -203,8 +203,9 @@ def _node(layout: Layout, name: str, visits: Visits | None) -> Html:
         left, right, top = box.left + 10, box.left + box.width - 10, box.top + 18
         count = f" ×{len(steps)}" if len(steps) > 1 else ""
         seconds = f"{sum(step['seconds'] for step in steps):.1f} s"
+        told = [shortened(f"{step['seconds']:.1f} s  {summary(name, step)}", LONGEST) for step in steps]
         inside += [
-            tag("title", "\n".join(shortened(f"{step['seconds']:.1f} s  {summary(step)}", LONGEST) for step in steps)),
+            tag("title", "\n".join(told)),
             tag("text", name + count, class_="name ink", x=left, y=top),
             tag("text", seconds, class_="muted", x=right, y=top, text_anchor="end"),
         ]

@@ -1,21 +1,22 @@
 """What a run did at each node, in texts short enough for a picture."""
 
-import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from textwrap import wrap
 from typing import Any, Self
 
 from langgraph.graph import END, START
 
 from app.drawing.layout import EDGES
-from core.step_wording import describe
+from core.step_wording import summary
 from core.text import one_line
-from core.types import Verdict
+from core.words import CJK
 
 VISITS = 3  # that a node has lines for
 LONGEST = 2_000  # characters of a text that are read; far fewer are shown
+MEAN, WIDE = 0.62, 1.0  # of a sans-serif's characters, and of Chinese ones, in parts of the font's size
 
 
 @dataclass(frozen=True)
@@ -47,40 +48,14 @@ class Visits:
 def lines_of(steps: Sequence[Mapping[str, Any]], width: float) -> list[str]:
     """What a node decided: one visit in up to three lines, more visits a line each, the last ones."""
     if len(steps) == 1:
-        return wrapped(summary(steps[0]), width, 11, VISITS)
+        return wrapped(summary(steps[0]["node"], steps[0]), width, 11, VISITS)
     told = steps if len(steps) <= VISITS else steps[-VISITS + 1 :]
     first = len(steps) - len(told)
     lines = [f"… {first} earlier"] if first else []
     for number, step in enumerate(told, first + 1):
         most = VISITS - len(lines) if step is steps[-1] else 1
-        lines += wrapped(f"{number}. {summary(step)}", width, 11, most)
+        lines += wrapped(f"{number}. {summary(step['node'], step)}", width, 11, most)
     return lines
-
-
-def summary(step: Mapping[str, Any]) -> str:
-    """What a node decided, shorter than in the trace: verdicts without what they judge."""
-    decided = dict(step)
-    if not decided.get("stop"):
-        match step["node"]:
-            case "decide" if "verdict" in decided:
-                return _grouped([decided["verdict"]])
-            case "grade_documents":
-                return _grouped(grade["verdict"] for grade in decided["grades"]) or "nothing to grade"
-            case "hallucination_check":
-                return _grouped(claim["verdict"] for claim in decided["claims"]) or "nothing to check"
-    return describe(step["node"], decided)
-
-
-def _grouped(verdicts: Iterable[Verdict]) -> str:
-    """The verdicts by label, each with its probability where there is one."""
-    groups: dict[str, list[str]] = {}
-    for verdict in verdicts:
-        sure = (verdict["probabilities"] or {}).get(verdict["label"])
-        label = verdict["label"].removesuffix(" supported")
-        groups.setdefault(label, []).append("" if sure is None else f"{sure:.2f}")
-    return "; ".join(
-        f"{label} {', '.join(sure)}" if all(sure) else f"{label} ×{len(sure)}" for label, sure in groups.items()
-    )
 
 
 def cost_of(steps: Sequence[Mapping[str, Any]]) -> str:
@@ -100,26 +75,9 @@ def cost_of(steps: Sequence[Mapping[str, Any]]) -> str:
 
 def wrapped(text: str, width: float, size: float, most: int) -> list[str]:
     """At most ``most`` lines of about ``width`` pixels each; a longer text ends in an ellipsis."""
-    rest, cut = one_line(text[:LONGEST]), len(text) > LONGEST
-    lines: list[str] = []
-    while rest and len(lines) < most:
-        end, used = 0, 0.0
-        while end < len(rest) and (used := used + size * _width(rest[end])) <= width:
-            end += 1
-        if end < len(rest):
-            space = rest.rfind(" ", 0, end + 1)
-            end = space if space > end / 2 else max(end, 1)
-        lines.append(rest[:end])
-        rest = rest[end:].strip()
-    if lines and (rest or cut):
-        lines[-1] = lines[-1][:-1].rstrip() + "…"
-    return lines
-
-
-def _width(character: str) -> float:
-    """The width of a character in a wide sans-serif, in parts of the font's size."""
-    if unicodedata.east_asian_width(character) in "WF":
-        return 1.0
-    if character in "iljtfrI.,:;'|!()[] ":
-        return 0.38
-    return 0.86 if character in "mwMW@%—…" else 0.66 if character.isupper() else 0.61
+    line = one_line(text[:LONGEST])
+    lines = wrap(line, int(width / (size * (WIDE if CJK.search(line) else MEAN))))
+    shown = lines[:most]
+    if shown and (len(lines) > most or len(text) > LONGEST):
+        shown[-1] = shown[-1][:-1].rstrip() + "…"
+    return shown

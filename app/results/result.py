@@ -6,24 +6,8 @@ from pydantic import BaseModel, ConfigDict
 
 from app.drawing.picture import Picture, run_picture
 from app.results.stamp import Stamp, bare_stamp
+from core import types
 from core.errors import RequestError
-from core.types import (
-    UNKNOWN,
-    Candidate,
-    CandidateRecord,
-    Citation,
-    Claim,
-    Conflict,
-    Outcome,
-    Passage,
-    Quote,
-    Step,
-    StopReason,
-    SupportLevel,
-    Turn,
-    Usage,
-    Verdict,
-)
 from nodes.finish import quotes_of
 from run.candidates import confidence, is_supported, lowest_support
 from run.state import SelfRAGState, standalone_question
@@ -59,7 +43,7 @@ class ResultClaim(JudgedClaim):
 class CandidateClaim(JudgedClaim):
     """A statement of a candidate, its verdict, and the quote that supports it, if any."""
 
-    quote: Quote | None
+    quote: types.Quote | None
 
 
 class ResultCandidate(BaseModel):
@@ -97,10 +81,10 @@ class FoundPassage(BaseModel):
 class ResultPassage(FoundPassage):
     """A passage that a search of the question found, and its relevance verdict if it was graded."""
 
-    verdict: Verdict | None
+    verdict: types.Verdict | None
 
 
-class ResultUsage(Usage):
+class ResultUsage(types.Usage):
     """What the question cost, and how long it took."""
 
     seconds: float
@@ -117,21 +101,21 @@ class Result(BaseModel):
     question: str
     standalone: str
     answer: str
-    outcome: Outcome | None
-    stop_reason: StopReason | None
+    outcome: types.Outcome | None
+    stop_reason: types.StopReason | None
     queries: list[str]
-    decision: Verdict | None
+    decision: types.Verdict | None
     retrieved: int
     relevant: int
     support: float | None
     usefulness: float | None
     used_retrieval: bool
-    support_level: SupportLevel | None
+    support_level: types.SupportLevel | None
     usefulness_rating: int | None
     confidence: float | None
     claims: list[ResultClaim]
-    citations: list[Citation]
-    conflicts: list[Conflict]
+    citations: list[types.Citation]
+    conflicts: list[types.Conflict]
     passages: list[ResultPassage]
     candidates: list[ResultCandidate]
     path: list[dict[str, Any]]
@@ -139,9 +123,9 @@ class Result(BaseModel):
     stamp: Stamp
     calibration: str | None
 
-    def turn(self) -> Turn:
+    def turn(self) -> types.Turn:
         """Return what to append to the conversation that the next question is asked in."""
-        return Turn(question=self.question, standalone=self.standalone, answer=self.answer, outcome=self.outcome)
+        return types.Turn(question=self.question, standalone=self.standalone, answer=self.answer, outcome=self.outcome)
 
     def picture(self) -> Picture:
         """Draw the way that the run took; a notebook shows the picture, and its ``save(path)`` writes it."""
@@ -191,7 +175,7 @@ def result_of(state: SelfRAGState, stamp: Stamp | None = None, calibration: str 
         usefulness=best["usefulness"] if best and use else None,
         used_retrieval=state["outcome"] in ("grounded", "partially_grounded"),
         support_level=lowest_support(best["claims"]) if best else None,
-        usefulness_rating=int(use["label"]) if use and use["label"] != UNKNOWN else None,
+        usefulness_rating=int(use["label"]) if use and use["label"] != types.UNKNOWN else None,
         confidence=confidence(best) if best else None,
         claims=_claims(best, state["citations"]) if best else [],
         conflicts=state.get("conflicts", []),
@@ -204,7 +188,7 @@ def result_of(state: SelfRAGState, stamp: Stamp | None = None, calibration: str 
     )
 
 
-def numbers_of(claim: Claim, best: Candidate, citations: list[Citation]) -> list[int]:
+def numbers_of(claim: types.Claim, best: types.Candidate, citations: list[types.Citation]) -> list[int]:
     """Return the ids of the citations that carry the claim; none for a claim that is not supported."""
     if not is_supported(claim):
         return []
@@ -213,24 +197,24 @@ def numbers_of(claim: Claim, best: Candidate, citations: list[Citation]) -> list
     return [one["id"] for one in citations if (one["passage"], one["start"], one["end"]) in places]
 
 
-def _claims(best: Candidate, citations: list[Citation]) -> list[ResultClaim]:
+def _claims(best: types.Candidate, citations: list[types.Citation]) -> list[ResultClaim]:
     return [
         ResultClaim(text=claim["text"], **claim["verdict"], citations=numbers_of(claim, best, citations))
         for claim in best["claims"]
     ]
 
 
-def _step(step: Step) -> dict[str, Any]:
+def _step(step: types.Step) -> dict[str, Any]:
     spent = {name: step.get(name, 0) for name in SPENT}
     return {"node": step["node"], "seconds": step["seconds"], **spent, **step["decided"]}
 
 
-def _passage(found: Passage, verdict: Verdict | None) -> ResultPassage:
+def _passage(found: types.Passage, verdict: types.Verdict | None) -> ResultPassage:
     known: dict[str, Any] = {name: found.get(name) for name in FoundPassage.model_fields}
     return ResultPassage.model_construct(**known, verdict=verdict)
 
 
-def _candidate(one: CandidateRecord) -> ResultCandidate:
+def _candidate(one: types.CandidateRecord) -> ResultCandidate:
     return ResultCandidate(
         **{name: one[name] for name in ("round", "text", "passages", "score", "chosen", "reason")},
         relevance=one["relevance"] if one["passages"] else None,

@@ -13,11 +13,11 @@ from typing import Any, Literal
 
 from app.checking.checked_text import CheckedText, ClaimChecked, TextChecked
 from app.conversations.answering import NotKept
-from app.drawing.visits import summary
 from app.results.events import DraftToken, Event, Finished, NodeFinished, NodeStarted
 from app.results.result import Result
 from app.terminal.show import numbered_answer
 from core.errors import RequestError, SelfRAGError
+from core.step_wording import summary
 from core.text import clean
 from models.redaction import Secrets
 
@@ -312,7 +312,7 @@ def record(event: Event | NotKept | ClaimChecked | TextChecked, run: Run) -> Non
         case NodeStarted():
             run.add("node_started", node=event.node)
         case NodeFinished():
-            told = summary({"node": event.node, **event.decided})
+            told = summary(event.node, event.decided)
             run.add("node_finished", node=event.node, seconds=event.seconds, decided=event.decided, summary=told)
         case DraftToken():
             run.add("draft_token", text=event.text)

@@ -3,13 +3,13 @@
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 
 from rich.table import Table
 from rich.text import Text
 
 from app.terminal.screen import Part, Screen, duration
-from core.text import one_line, shortened
+from core.text import clean, one_line, shortened
 from evaluation.reporting.routes import Routed, count_line
 from evaluation.run import Tally
 
@@ -26,19 +26,8 @@ def asking(screen: Screen) -> Iterator[Callable[[Tally], None]]:
 
 
 @contextmanager
-def judging(screen: Screen) -> Iterator[Callable[[int, int], None]]:
-    """Show how many judgements are done; a line at the end where there is no terminal."""
-    with _timed(screen, "judging", "judgements") as count:
-        yield lambda done, total: count(done, total) if screen.live or done == total else None
-
-
-def checking_claims(screen: Screen) -> AbstractContextManager[Callable[[int, int], None]]:
-    """Show how many claims are checked, and the time that is left: a bar, or a line now and then."""
-    return _timed(screen, "checking", "claims")
-
-
-@contextmanager
-def _timed(screen: Screen, doing: str, what: str) -> Iterator[Callable[[int, int], None]]:
+def timed(screen: Screen, doing: str, what: str) -> Iterator[Callable[[int, int], None]]:
+    """Show how many are done, and the time that is left: a bar, or a line now and then."""
     began = time.monotonic()
     with screen.counting(doing, what) as count:
 
@@ -54,26 +43,27 @@ def described(tally: Tally) -> str:
     usage = tally.usage
     parts = [f"{tally.kept} kept from before"] if tally.kept else []
     parts += [f"{tally.failed} failed"] if tally.failed else []
-    if tally.rate:
-        parts.append(f"{60 * tally.rate:.1f} a minute")
-    if tally.seconds_left:
-        parts.append(f"{duration(tally.seconds_left)} left")
+    if tally.asked:
+        rate = tally.asked / max(time.monotonic() - tally.started, 1e-6)
+        parts.append(f"{60 * rate:.1f} a minute")
+        if tally.done < tally.total:
+            parts.append(f"{duration((tally.total - tally.done) / rate)} left")
     about = "about " if usage["estimated"] else ""
     tokens = usage["input_tokens"] + usage["output_tokens"]
     return " · ".join([*parts, f"{usage['model_calls']:,} calls, {about}{tokens:,} tokens"])
 
 
-def table(rows: Sequence[Sequence[str]], screen: Screen) -> None:
-    """Print rows, the header first, to stdout: framed on a terminal, in aligned columns otherwise."""
-    rows = [[one_line(cell) for cell in row] for row in rows]
+def table(rows: Sequence[Sequence[str]], screen: Screen, *, lines: bool = False) -> None:
+    """Print rows, the header first, to stdout: framed on a terminal, with ``lines`` between them, else aligned."""
     if screen.out.is_terminal:
-        framed = Table()
+        framed = Table(show_lines=lines)
         for cell in rows[0]:
-            framed.add_column(Text(cell), overflow="fold")
+            framed.add_column(Text(one_line(cell)), overflow="fold")
         for row in rows[1:]:
-            framed.add_row(*(Text(cell) for cell in row))
+            framed.add_row(*(Text(clean(cell)) for cell in row))
         screen.out.print(framed, soft_wrap=False)
         return
+    rows = [[one_line(cell) for cell in row] for row in rows]
     widths = [max(len(row[i]) for row in rows if i < len(row)) for i in range(max(map(len, rows)))]
     for row in rows:
         screen.result(*((f"{{:<{width}}}  ", cell, "") for cell, width in zip(row, widths, strict=False)))

@@ -9,13 +9,13 @@ import math
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from typing import TextIO
 
 from rich.console import Console
 from rich.padding import Padding
 from rich.progress import BarColumn, DownloadColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.table import Column, Table
+from rich.table import Column
 from rich.text import Text
 
 from core.text import as_json, clean, one_line, path_text, shortened_in_the_middle
@@ -107,16 +107,6 @@ class Screen:
             Padding(Text(clean(text), style, overflow="fold"), (0, 0, 0, indent), expand=False), soft_wrap=False
         )
 
-    def columns(self, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-        """A framed table on stdout: a narrow column of labels, and texts of any number of lines side by side."""
-        table = Table(show_lines=True, expand=True)
-        table.add_column(Text(one_line(header[0])), no_wrap=True, style="bold")
-        for name in header[1:]:
-            table.add_column(Text(one_line(name)), ratio=1, overflow="fold")
-        for row in rows:
-            table.add_row(*(Text(clean(cell)) for cell in row))
-        self.out.print(table, soft_wrap=False)
-
     def json(self, value: object, *, indent: int | None = 2) -> None:
         """One JSON object on stdout, in characters that its encoding has; without ``indent`` it is one line."""
         readable = (sys.stdout.encoding or "").lower().startswith("utf")
@@ -150,42 +140,23 @@ class Screen:
     @contextmanager
     def downloads(self) -> Iterator[FileProgress]:
         """A progress bar for each file that is fetched; one line a file where there is no terminal."""
-        if not self.live:
-            announced: set[str] = set()
-
-            def announce(label: str, done: int, total: int) -> None:
-                if label not in announced:
-                    announced.add(label)
-                    self.line(f"fetching {label} ({total / 1e6:,.0f} MB) …")
-
-            yield announce
-            return
         name = TextColumn("{task.description}", markup=False)
         columns = (name, BarColumn(), DownloadColumn(), TimeRemainingColumn())
-        with Progress(*columns, console=self.err, transient=True) as bars:
+        with Progress(*columns, console=self.err, transient=True, disable=not self.live) as bars:
             tasks = {}
 
             def advance(label: str, done: int, total: int) -> None:
                 if label not in tasks:
                     tasks[label] = bars.add_task(one_line(f"fetching {label}"), total=total)
+                    if not self.live:
+                        self.line(f"fetching {label} ({total / 1e6:,.0f} MB) …")
                 bars.update(tasks[label], completed=done)
 
             yield advance
 
-    def indexing(self) -> AbstractContextManager[IndexProgress]:
-        """How far it is with the files that are indexed."""
-        return self._working("indexing", "files")
-
-    def copying(self) -> AbstractContextManager[IndexProgress]:
-        """How far it is with the documents that are copied, saved or restored."""
-        return self._working("copying", "documents")
-
-    def checking(self) -> AbstractContextManager[IndexProgress]:
-        """How far it is with a check of the index."""
-        return self._working("checking", "")
-
     @contextmanager
-    def _working(self, what: str, unit: str) -> Iterator[IndexProgress]:
+    def working(self, what: str, unit: str) -> Iterator[IndexProgress]:
+        """How far it is with the files or documents that are indexed, checked, copied, saved or restored."""
         with self.counting(what, unit, f"{what}: ") as count:
             yield lambda now: count(now.files, now.total, rate_and_time_left(now), path_text(now.path.name))
 

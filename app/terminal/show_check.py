@@ -7,10 +7,11 @@ from app.checking.verification import CONTRADICTED, NO_CLAIM
 from app.results.result import JudgedClaim
 from app.terminal.screen import Screen
 from app.terminal.show import show_citations
-from core.markup import Html, joined, tag
+from core.markup import Html, joined, table, tag
 from core.passages import place_of
 from core.step_wording import spent
 from core.text import shortened
+from evaluation.reporting.html_document import html_document
 from nodes.finish import wording_of
 
 COLOURS = {
@@ -21,18 +22,6 @@ COLOURS = {
     "unknown": "magenta",
     NO_CLAIM: "dim",
 }
-STYLE = Html(
-    "body{font:16px/1.6 system-ui,sans-serif;max-width:46rem;margin:2rem auto;padding:0 1rem;color:#1b1b1b;"
-    "background:#fff}.text{white-space:pre-wrap}blockquote{border-left:3px solid #888;margin:.5rem 0;"
-    "padding:.2rem 1rem;white-space:pre-wrap}"
-    "mark{color:inherit;border-bottom:2px solid;border-radius:2px;padding:0 .1em}"
-    ".answer{white-space:pre-wrap}svg{max-width:100%;height:auto}"
-    ".fully-supported{background:#e3f4e5;border-color:#2e7d32}.partially-supported{background:#fdf3d1;"
-    "border-color:#9a6b00}.no-support{background:#fde4e1;border-color:#b3261e}.contradicted{background:#f7c9c4;"
-    "border-color:#8c1d18}.unknown{background:#eee;border-color:#666}small{color:#555}sup{font-size:.75em}"
-    "table{border-collapse:collapse;width:100%}td,th{text-align:left;vertical-align:top;padding:.3rem .6rem .3rem 0;"
-    "border-bottom:1px solid #ddd}"
-)
 
 
 def show_check(checked: CheckedText, screen: Screen) -> None:
@@ -88,24 +77,18 @@ def as_page(checked: CheckedText, name: str) -> str:
         for claim in checked.claims
         if claim.label != NO_CLAIM
     ]
-    head = tag("tr", *(tag("th", column, scope="col") for column in ("Claim", "Verdict", "Reason")))
     evidence = [
         joined(tag("p", f"[{one['id']}] ", place_of(one), id=f"c{one['id']}"), tag("blockquote", one["quote"]))
         for one in checked.citations
     ]
-    return page(
+    return html_document(
         title,
         tag("h1", title),
         tag("p", tag("small", f"{counts_of(checked)} · {spent(checked.usage, checked.usage['seconds'])}")),
-        tag("div", *text, class_="text"),
+        tag("div", *text, class_="said"),
         *((tag("h2", "Evidence"), *evidence) if evidence else ()),
-        *((tag("h2", "Claims"), tag("table", head, *rows)) if rows else ()),
+        *((tag("h2", "Claims"), table(("Claim", "Verdict", "Reason"), tag("tbody", *rows))) if rows else ()),
     )
-
-
-def page(title: str, *parts: Html) -> str:
-    head = tag("head", tag("meta", charset="utf-8"), tag("title", title), tag("style", STYLE))
-    return "<!doctype html>\n" + tag("html", head, tag("body", *parts), lang="en") + "\n"
 
 
 def _marked(part: str, claim: CheckedClaim) -> Html:

@@ -1,17 +1,9 @@
 """How a comparison looks on the terminal: two columns where there is room, else one below the other."""
 
+from app.terminal.progress import table
 from app.terminal.screen import Screen
 from core.text import one_line
-from evaluation.comparison.blocks import (
-    Block,
-    Bullets,
-    Heading,
-    Paragraph,
-    Passages,
-    Sides,
-    overall_blocks,
-    question_blocks,
-)
+from evaluation.comparison import blocks
 from evaluation.comparison.compared_set import ComparedSet
 
 NARROWEST = 80  # columns in which two texts stand side by side
@@ -21,31 +13,31 @@ INDENT = 2  # of all texts of others, so that none can pass for a line of ours
 def show_comparison(compared: ComparedSet, screen: Screen) -> None:
     """Print the questions, then the analysis of the set; the passages in full only of a single question."""
     for one in compared.comparisons:
-        for block in question_blocks(one, compared.judge, passages=compared.name is None):
+        for block in blocks.question_blocks(one, compared.judge, passages=compared.name is None):
             show_block(block, screen)
-    for block in overall_blocks(compared):
+    for block in blocks.overall_blocks(compared):
         show_block(block, screen)
 
 
-def show_block(block: Block, screen: Screen) -> None:
+def show_block(block: blocks.Block, screen: Screen) -> None:
     """Print one block to stdout."""
     match block:
-        case Heading(text, level):
+        case blocks.Heading(text, level):
             screen.result()
             screen.wrapped(one_line(text), "bold" if level < 3 else "bold dim")
-        case Paragraph(text):
+        case blocks.Paragraph(text):
             screen.wrapped(text, indent=INDENT)
-        case Bullets(lines):
+        case blocks.Bullets(lines):
             for line in lines:
                 screen.wrapped(f"- {one_line(line)}", indent=INDENT)
-        case Sides() if screen.out.is_terminal and screen.out.width >= NARROWEST:
-            screen.columns(("", *block.names), block.rows)
-        case Sides(names, rows):
+        case blocks.Sides(names, rows) if screen.out.is_terminal and screen.out.width >= NARROWEST:
+            table([("", *names), *rows], screen, lines=True)
+        case blocks.Sides(names, rows):
             for label, *cells in rows:
                 for name, cell in zip(names, cells, strict=True):
                     screen.wrapped(one_line(f"{label} · {name}"), "cyan")
                     screen.wrapped(cell, indent=INDENT)
-        case Passages(title, items):
+        case blocks.Passages(title, items):
             screen.result()
             screen.wrapped(title, "bold dim")
             for head, text in items:

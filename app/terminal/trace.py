@@ -7,7 +7,7 @@ from rich.text import Text
 
 from app.results.events import DraftToken, NodeFinished, NodeStarted
 from app.terminal.screen import Screen
-from core.step_wording import describe, drafts_of, headline, verdicts_of
+from core.step_wording import describe, drafts_of, summary, verdicts_of
 from core.text import one_line, shortened
 from retrieval.filters import Filter
 
@@ -58,12 +58,13 @@ class Trace:
     def _step(self, ended: NodeFinished) -> None:
         """Print what the node decided."""
         within = shortened(self._within.as_options(), 60) if ended.node == "retrieve" and self._within else ""
-        parts = verdicts_of(ended.node, ended.decided) if self._explain else []
-        parts = parts or drafts_of(ended.node, ended.decided)
+        drafts = drafts_of(ended.node, ended.decided)
+        parts = drafts or (verdicts_of(ended.node, ended.decided) if self._explain else [])
+        told = summary if parts else describe
         self._screen.line(
             ("{:20}", ended.node, "bold"),
             ("{:6.1f} s  ", ended.seconds, "dim"),
-            headline(ended.node, ended.decided) if parts else describe(ended.node, ended.decided),
+            f"{len(drafts)} drafts" if drafts else told(ended.node, ended.decided),
             (" {}", within, "dim"),
         )
         for part in parts:

@@ -3,15 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from core.passages import place_of
 from core.step_wording import spent
-from core.text import location
 from evaluation.comparison.compared_set import ComparedSet
-from evaluation.comparison.comparison import BASELINE, NOT_JUDGED, OURS, Comparison, Passage, read_line
-from evaluation.comparison.criteria import CRITERIA
-from evaluation.comparison.criteria_judge import DISAGREED, FAILED, IDENTICAL, TIE, UNREADABLE
+from evaluation.comparison.comparison import NOT_JUDGED, Comparison, read_line
 from evaluation.comparison.overall import cost_lines, sections
+from evaluation.judging.criteria import CRITERIA
 from evaluation.measures.joined_rows import correct
-from evaluation.records import Record
+from evaluation.measures.scores import later_passages
+from evaluation.records import BASELINE, DISAGREED, FAILED, IDENTICAL, OURS, TIE, UNREADABLE, Record
 from evaluation.reporting.routes import path_line
 
 NO_ANSWER = "no answer"
@@ -79,10 +79,9 @@ def question_blocks(one: Comparison, judge: str, *, passages: bool = True) -> li
     elif one.example.answerable is False:
         found.append(Paragraph("Reference: the documents hold no answer."))
     found.append(Sides((ours["system"], plain["system"]), rows))
-    read = one.passages()
-    if passages and read:
-        items = [(f"{number} · {_place(passage)}", passage.text) for number, passage in enumerate(read, 1)]
-        found.append(Passages("What each read", items))
+    read = _passages(one) if passages else []
+    if read:
+        found.append(Passages("What each read", read))
     if not one.failed:
         found += [Heading("Computed", 3), Bullets(cost_lines([one]))]
     return [*found, Heading(f"What the chat model says ({judge})", 3), *_judged(one)]
@@ -93,13 +92,13 @@ def overall_blocks(compared: ComparedSet) -> list[Block]:
     if compared.name is None:
         return []
     found: list[Block] = [Heading(f"Overall: {compared.name}", 2)]
-    for section in sections(compared.comparisons):
-        found += [Heading(section.title, 3), Bullets(section.lines)]
-    prose = compared.prose
-    if prose:
+    for title, lines in sections(compared.comparisons).items():
+        found += [Heading(title, 3), Bullets(lines)]
+    said = compared.summed_up
+    if said:
         found += [Heading(f"What the chat model writes about these figures, unchecked ({compared.judge})", 3)]
-        failure = f" ({prose.failure})" if prose.failure else ""
-        found += [Paragraph(prose.left_out + failure if prose.left_out else prose.text)]
+        failure = f" ({said.failure})" if said.failure else ""
+        found += [Paragraph(compared.left_out + failure if compared.left_out else said.reasons[0])]
     return found
 
 
@@ -115,10 +114,17 @@ def _cells(one: Comparison, record: Record) -> dict[str, str]:
     }
 
 
-def _place(passage: Passage) -> str:
-    place = location(passage.source, passage.page, passage.row)
-    section = [passage.section] if passage.section else []
-    return " · ".join([place, *section, *(f"{system}: {use}" for system, use in passage.use_by_system.items())])
+def _passages(one: Comparison) -> list[tuple[str, str]]:
+    """Return every passage that a system found, each once, under where it stands and what each system made of it."""
+    heads: dict[str, list[str]] = {}
+    for record in one.records:
+        for seen in record["seen"]:
+            score = "" if seen["relevance"] is None else f" {seen['relevance']:.2f}"
+            use = {True: f"relevant{score}", False: f"left out{score}", None: "read"}[seen["relevant"]]
+            heads.setdefault(seen["text"], [place_of(seen)]).append(f"{record['system']}: {use}")
+        for text in later_passages(record):
+            heads.setdefault(text, ["a passage"]).append(f"{record['system']}: found by a later search")
+    return [(" · ".join([str(number), *head]), text) for number, (text, head) in enumerate(heads.items(), 1)]
 
 
 def _judged(one: Comparison) -> list[Block]:

@@ -4,31 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from core.passages import section_of
-from evaluation.comparison.criteria import CRITERIA
-from evaluation.comparison.criteria_judge import Judged
+from evaluation.judging.criteria import CRITERIA
 from evaluation.measures.joined_rows import correct
-from evaluation.measures.scores import abstained, read_by
-from evaluation.records import BASELINE, OURS, Example, Record
+from evaluation.measures.scores import abstained, later_passages, read_by
+from evaluation.records import Example, Pair, Record
 from evaluation.reporting.routes import path_line
 
-__all__ = ["BASELINE", "OURS", "Comparison", "Passage", "read_line", "side_of"]
 NOT_JUDGED = "not_judged"
-
-
-@dataclass(frozen=True)
-class Passage:
-    """A passage that some system found, and what each did with it, by the system's name.
-
-    ``section`` is the title of its document and the headings above it, "" if there are none.
-    """
-
-    text: str
-    source: str | None
-    page: int | None
-    row: int | None
-    use_by_system: dict[str, str]
-    section: str = ""
 
 
 @dataclass(frozen=True)
@@ -38,7 +20,7 @@ class Comparison:
     example: Example
     ours: Record
     plain: Record
-    judged: Judged | None = None
+    judged: Pair | None = None
 
     @property
     def records(self) -> tuple[Record, Record]:
@@ -52,21 +34,6 @@ class Comparison:
     @property
     def preference(self) -> str:
         return self.judged.preference if self.judged else NOT_JUDGED
-
-    def passages(self) -> list[Passage]:
-        """Return every passage that a system read, each once, in the order of the first search."""
-        found: dict[str, Passage] = {}
-        for record in self.records:
-            for seen in record["seen"]:
-                place = (seen["source"], seen["page"], seen["row"])
-                found.setdefault(seen["text"], Passage(seen["text"], *place, {}, section_of(seen)))
-                score = "" if seen["relevance"] is None else f" {seen['relevance']:.2f}"
-                judged = f"{'relevant' if seen['relevant'] else 'left out'}{score}"
-                found[seen["text"]].use_by_system[record["system"]] = "read" if seen["relevant"] is None else judged
-            for text in later_passages(record):
-                found.setdefault(text, Passage(text, None, None, None, {}))
-                found[text].use_by_system.setdefault(record["system"], "found by a later search")
-        return list(found.values())
 
     def as_json(self) -> dict[str, Any]:
         """Return plain data for ``json.dumps``."""
@@ -86,13 +53,6 @@ class Comparison:
             "systems": [side_of(self.example, record) for record in self.records],
             "judged": judged,
         }
-
-
-def later_passages(record: Record) -> list[str]:
-    """Return the texts that searches after the first found, each once."""
-    first = {seen["text"] for seen in record["seen"]}
-    later = [text for step in record["decisions"] for text in step.get("passages") or [] if isinstance(text, str)]
-    return [text for text in dict.fromkeys(later) if text not in first]
 
 
 def read_line(record: Record) -> str:

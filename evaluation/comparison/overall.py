@@ -2,16 +2,14 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-from evaluation.comparison.comparison import NOT_JUDGED, Comparison, later_passages, shared
-from evaluation.comparison.criteria import CRITERIA
-from evaluation.comparison.criteria_judge import DISAGREED, FAILED, IDENTICAL, TIE, UNREADABLE
+from evaluation.comparison.comparison import Comparison, shared
+from evaluation.judging.criteria import CRITERIA
 from evaluation.measures.joined_rows import correct
 from evaluation.measures.metrics import costs_of
-from evaluation.measures.scores import abstained
-from evaluation.records import BASELINE, OURS, Judgements, Record
-from evaluation.reporting.analysis import MIN_QUESTIONS, Group, analysis, kinds_of
+from evaluation.measures.scores import abstained, later_passages
+from evaluation.records import BASELINE, DISAGREED, OURS, TIE, Record
+from evaluation.reporting.analysis import MIN_QUESTIONS, Group, analysis, judge_lines, kinds_of
 
 CHECKS = ("grade_documents", "hallucination_check", "answer_check")
 REDRAFTED, REWRITTEN = ("generate", "redraft"), ("rewrite_query", "query")
@@ -25,33 +23,25 @@ COST_NAMES = {
 Figure = tuple[str, float, float]
 
 
-@dataclass(frozen=True)
-class Section:
-    """Sentences on one subject."""
-
-    title: str
-    lines: list[str]
-
-
-def sections(comparisons: Sequence[Comparison]) -> list[Section]:
-    """Return what can be said of a set; a subject on which nothing is known is left out."""
-    known = shared(comparisons)
-    records = [record for one in known for record in one.records]
-    found = analysis([one.example for one in known], records, Judgements())
-    made = [
-        Section("When each wins", found.lines or ["No question has a label or a reference: wins cannot be counted."]),
-        Section("The retrieval decisions", retrieval_lines(known)),
-        Section("What the checks caught", check_lines(known)),
-        Section("What it cost", cost_lines(known)),
-        Section(
-            "What to use when", [_advice(one, known) for one in found.groups if one.kind == "expected" and one.labelled]
-        ),
-        Section("What the chat model prefers", preference_lines(known)),
-    ]
-    failed = len(comparisons) - len(known)
+def sections(comparisons: Sequence[Comparison]) -> dict[str, list[str]]:
+    """Return what can be said of a set by subject; a subject on which nothing is known is left out."""
+    known, failed = shared(comparisons), sum(one.failed for one in comparisons)
+    made: dict[str, list[str]] = {}
     if failed:
-        made.insert(0, Section("Failures", [f"{failed} of {len(comparisons)} questions failed in one of the systems."]))
-    return [section for section in made if section.lines] if known else made[:1]
+        made["Failures"] = [f"{failed} of {len(comparisons)} questions failed in one of the systems."]
+    if not known:
+        return made
+    found = analysis([one.example for one in known], [record for one in known for record in one.records])
+    unlabelled = "No question has a label or a reference: wins cannot be counted."
+    made |= {
+        "When each wins": found.lines or [unlabelled],
+        "The retrieval decisions": retrieval_lines(known),
+        "What the checks caught": check_lines(known),
+        "What it cost": cost_lines(known),
+        "What to use when": [_advice(one, known) for one in found.groups if one.kind == "expected" and one.labelled],
+        "What the chat model prefers": preference_lines(known),
+    }
+    return {title: lines for title, lines in made.items() if lines}
 
 
 def retrieval_lines(known: Sequence[Comparison]) -> list[str]:
@@ -147,24 +137,13 @@ def _advice(group: Group, known: Sequence[Comparison]) -> str:
 
 def preference_lines(known: Sequence[Comparison]) -> list[str]:
     """Count the model's preferences, and apart from these every pair on which it gave none."""
-    counts = Counter(one.preference for one in known)
-    asked = len(known) - counts[IDENTICAL] - counts[NOT_JUDGED]
-    lines = []
-    if asked:
-        lines.append(
-            f"Of {asked} pairs of answers it prefers {OURS} on {counts[OURS]} and {BASELINE} on {counts[BASELINE]}, "
-            f"and sees a tie on {counts[TIE]}."
-        )
-    without = {
-        IDENTICAL: "were identical and not asked about",
-        DISAGREED: "got another preference when the order of the answers was changed",
-        UNREADABLE: "got a reply that is not in the form asked for",
-        FAILED: "got no reply, because the model failed or refused",
-        NOT_JUDGED: "were not judged",
-    }
-    lines += [f"{counts[key]} of {len(known)} {text}: no preference." for key, text in without.items() if counts[key]]
+    pairs = [one.judged for one in known if one.judged]
+    lines = judge_lines(pairs)
+    if len(pairs) < len(known):
+        lines.append(f"{len(known) - len(pairs)} of {len(known)} were not judged: no preference.")
+    asked = [pair for pair in pairs if pair.opinions]
     for name in CRITERIA if asked else ():
-        said = Counter(one.judged.criterion(name) for one in known if one.judged and one.judged.opinions)
+        said = Counter(pair.criterion(name) for pair in asked)
         undecided = said[DISAGREED] + said[None]
         lines.append(
             f"{name.capitalize()}: {OURS} {said[OURS]}, {BASELINE} {said[BASELINE]}, tie {said[TIE]}, "
@@ -175,14 +154,14 @@ def preference_lines(known: Sequence[Comparison]) -> list[str]:
 
 def figures(known: Sequence[Comparison]) -> list[Figure]:
     """Return the counts of both systems that the model reads when it writes about the set."""
-    labelled = [(correct(one.example, one.ours), correct(one.example, one.plain)) for one in known]
-    labelled = [pair for pair in labelled if None not in pair]
+    records = [record for one in known for record in one.records]
+    labelled = analysis([one.example for one in known], records).overall
     counts = Counter(one.preference for one in known)
     unanswerable = [one for one in known if one.example.answerable is False]
     made: list[Figure] = [("Questions", len(known), len(known))]
-    if labelled:
-        right = f"Right, of {len(labelled)} with labels"
-        made.append((right, sum(ours is True for ours, _ in labelled), sum(plain is True for _, plain in labelled)))
+    if labelled.labelled:
+        right = labelled.both + labelled.ours, labelled.both + labelled.other
+        made.append((f"Right, of {labelled.labelled} with labels", *right))
     made.append(("Answered", *_answered(known)))
     if unanswerable:
         name = f"Answered although the documents hold no answer, of {len(unanswerable)}"

@@ -3,13 +3,15 @@
 import re
 from collections.abc import Callable, Mapping
 
-from core.markup import Html, joined, tag
+from core.markup import Html, joined, table, tag
 from core.text import clean, one_line
 from evaluation.comparison import blocks
 from evaluation.comparison.compared_set import ComparedSet
-from evaluation.comparison.comparison import Comparison, later_passages
-from evaluation.comparison.criteria import CRITERIA
+from evaluation.comparison.comparison import Comparison
+from evaluation.judging.criteria import CRITERIA
 from evaluation.measures.joined_rows import correct
+from evaluation.measures.scores import later_passages
+from evaluation.reporting.html_document import html_document
 from evaluation.reporting.tables import csv_text
 
 SPECIAL = re.compile(r"([\\`*_\[\]#|~!])")
@@ -44,8 +46,8 @@ def _markdown(block: blocks.Block) -> str:
         case blocks.Bullets(lines):
             return "\n".join(f"- {_escaped(one_line(line))}" for line in lines)
         case blocks.Sides(names, rows):
-            table = [("", *names), *rows]
-            lines = ["| " + " | ".join(_escaped(cell).replace("\n", "<br>") for cell in row) + " |" for row in table]
+            grid = [("", *names), *rows]
+            lines = ["| " + " | ".join(_escaped(cell).replace("\n", "<br>") for cell in row) + " |" for row in grid]
             return "\n".join([lines[0], "|---|---|---|", *lines[1:]])
         case blocks.Passages(title, items):
             quoted = [f"{_escaped(head)}\n\n{_quoted(text)}" for head, text in items]
@@ -64,8 +66,6 @@ def _escaped(text: str) -> str:
 
 def as_html(compared: ComparedSet) -> str:
     """Return a page that loads nothing and runs nothing."""
-    from evaluation.reporting.html_document import html_document  # with matplotlib, which takes a second to load
-
     return html_document(title_of(compared), tag("h1", title_of(compared)), *map(_html, blocks_of(compared)))
 
 
@@ -78,7 +78,6 @@ def _html(block: blocks.Block) -> Html:
         case blocks.Bullets(lines):
             return tag("ul", *(tag("li", line) for line in lines))
         case blocks.Sides(names, rows):
-            head = tag("tr", tag("th", ""), *(tag("th", name, scope="col") for name in names))
             body = (
                 tag(
                     "tr",
@@ -90,15 +89,14 @@ def _html(block: blocks.Block) -> Html:
                 )
                 for label, *cells in rows
             )
-            return tag("table", tag("thead", head), tag("tbody", *body), class_="sides")
+            return table(("", *names), tag("tbody", *body), class_="sides")
         case blocks.Passages(title, items):
             texts = (joined(tag("p", head, class_="muted"), tag("blockquote", text)) for head, text in items)
             return tag("details", tag("summary", f"{title} ({len(items)} passages)"), *texts)
 
 
 def as_csv(compared: ComparedSet) -> str:
-    rows = [_row(one) for one in compared.comparisons]
-    return csv_text([list(rows[0]) if rows else [], *(list(row.values()) for row in rows)])
+    return csv_text([_row(one) for one in compared.comparisons])
 
 
 def _row(one: Comparison) -> dict[str, object]:

@@ -13,7 +13,7 @@ from core.errors import RequestError
 from core.files import FileTooLargeError, NotRegularFileError, read_regular
 from core.fingerprint import digest
 from core.text import shown
-from evaluation.datasets.row_formats import Row, documents_of, examples_of, rows_of_csv
+from evaluation.datasets.row_formats import Row, read_rows, rows_of_csv
 from evaluation.datasets.squad import is_squad, read_squad
 from evaluation.records import Dataset, Example
 from retrieval.documents.decode import decode, is_binary
@@ -45,10 +45,10 @@ def load(path: Path, documents: Path, paragraphs: Paragraphs | None = None) -> D
         rows = rows_of_csv(name, text)
     if paragraphs:
         raise RequestError(f"{name} has no paragraphs to choose from: leave --paragraphs out.")
-    examples = examples_of(name, rows)
+    examples, documents_named = read_rows(name, rows)
     if not examples:
         raise RequestError(f"{name} holds no question: write {FORMS}.")
-    return Dataset(name_of(path, paragraphs), examples, tuple(path.parent / one for one in documents_of(name, rows)))
+    return Dataset(name_of(path, paragraphs), examples, tuple(path.parent / one for one in documents_named))
 
 
 def select(
@@ -110,20 +110,11 @@ def _json(name: str, text: str) -> Any:
     except RecursionError as error:
         raise RequestError(f"{name} is nested too deeply: write {FORMS}.") from error
     except json.JSONDecodeError as error:
-        first, _, others = text.strip().partition("\n")
-        if first.startswith("{") and (_is_json(first) or others.startswith("{")):
+        if text.lstrip().startswith("{") and (error.msg == "Extra data" or "\n{" in text):
             return None
         raise RequestError(
             f"{name}, line {error.lineno}: this is not JSON ({error.msg}): correct it, or write {FORMS}."
         ) from error
-
-
-def _is_json(line: str) -> bool:
-    try:
-        _parsed(line)
-    except ValueError:
-        return False
-    return True
 
 
 def _parsed(text: str) -> Any:

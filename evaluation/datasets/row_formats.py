@@ -31,34 +31,28 @@ class _FieldError(Exception):
     """A field has an invalid value; the message completes a sentence that begins with its place."""
 
 
-def examples_of(name: str, rows: Sequence[Row]) -> tuple[Example, ...]:
-    """Convert a file's rows to examples. Raises `RequestError` naming the file ``name`` and the row's place."""
+def read_rows(name: str, rows: Sequence[Row]) -> tuple[tuple[Example, ...], tuple[str, ...]]:
+    """Convert a file's rows to examples, and return the paths in the field ``docs``, empty if no row has one.
+
+    Raises `RequestError` naming the file ``name`` and the row's place, and if two rows differ in ``docs``.
+    """
     used: dict[str, int] = {}
-    examples = []
+    examples: list[Example] = []
+    documents: dict[tuple[str, ...], str] = {}
     for place, fields in rows:
         try:
             examples.append(_example(fields, used))
-        except _FieldError as error:
-            raise RequestError(f"{name}, {place}: {error}.") from error
-    return tuple(examples)
-
-
-def documents_of(name: str, rows: Sequence[Row]) -> tuple[str, ...]:
-    """Return the paths in the field ``docs``, empty if no row has one. Raises `RequestError` if two rows differ."""
-    found: dict[tuple[str, ...], str] = {}
-    for place, fields in rows:
-        try:
             paths = _texts(fields, "docs")
         except _FieldError as error:
-            raise RequestError(f"{name}, {place}: {error}, or a list of texts.") from error
+            raise RequestError(f"{name}, {place}: {error}.") from error
         if paths:
-            found.setdefault(paths, place)
-    if len(found) > 1:
-        first, other = list(found.values())[:2]
+            documents.setdefault(paths, place)
+    if len(documents) > 1:
+        first, other = list(documents.values())[:2]
         raise RequestError(
             f"{name}, {other}: docs differs from {first}: a set is asked of the same documents, so make two sets."
         )
-    return next(iter(found), ())
+    return tuple(examples), next(iter(documents), ())
 
 
 def rows_of_csv(name: str, text: str) -> list[Row]:

@@ -3,9 +3,8 @@
 import asyncio
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -13,18 +12,20 @@ import numpy as np
 from langchain_core.prompts import ChatPromptTemplate
 
 from core.types import UNKNOWN, Passage, Verdict
-from evaluation.judging.judge_prompts import NO_ANSWER, PREFERENCE, QUESTIONS, QUESTIONS_MAX_TOKENS, USEFUL
+from evaluation.judging.criteria import COMPARE, COMPARE_MAX_TOKENS, opinion_of, reference_text
+from evaluation.judging.judge_prompts import NO_ANSWER, QUESTIONS, QUESTIONS_MAX_TOKENS, USEFUL
 from evaluation.judging.saved_replies import Replies, key_of, model_name
 from evaluation.measures.joined_rows import agreement_of
-from evaluation.measures.scores import abstained, answer_of, read_by
-from evaluation.records import OURS, Example, Judgements, Pair, Record
+from evaluation.measures.scores import abstained, answer_of, later_passages, read_by
+from evaluation.records import OURS, Example, Judgements, Opinion, Pair, Record
 from grounding.claims import split_claims
+from models.failures import TransientModelError, UnusableRequestError
 from models.usage import unlimited
 from nodes.concurrency import gather_bounded
 from prompts.choice import Choice
 from prompts.delimiters import as_data, numbered
 from prompts.hallucination_check import SUPPORT
-from run.context import CriticLike, GeneratorLike, Services
+from run.context import Services
 
 QUESTIONS_EACH = 3
 CONCURRENCY = 4
@@ -48,41 +49,42 @@ async def judge_records(
     receives the number of judgements done and their total. A judgement that the model failed to give is None, and asked
     again the next time.
     """
-    known = {example.id: example for example in examples}
-    judged = [record for record in records if record["error"] is None and record["example"] in known]
-    by_example: dict[str, dict[str, Record]] = {example.id: {} for example in examples}
-    for record in judged:
-        by_example[record["example"]][record["system"]] = record
-    comparisons = [
-        (by_system[OURS], record)
-        for by_system in by_example.values()
-        for name, record in by_system.items()
-        if OURS in by_system and name != OURS
-    ]
+    places = {example.id: place for place, example in enumerate(examples)}
+    judged = [record for record in records if record["error"] is None and record["example"] in places]
     # In the order of the examples: calls that share passages run together, for the server's prompt cache.
-    ordered = [record for one in by_example.values() for record in one.values()]
-    read = [record for record in ordered if reference_of(known[record["example"]]) and read_by(record)]
-    with_budget = services.with_budget(unlimited())
+    judged.sort(key=lambda record: places[record["example"]])
+    answers = {(record["system"], record["example"]): record for record in judged}
+    read = {
+        key: (example, record)
+        for key, record in answers.items()
+        for example in [examples[places[record["example"]]]]
+        if reference_of(example) and read_by(record)
+    }
+    compared = {
+        (system, example): (answers[OURS, example], record)
+        for (system, example), record in answers.items()
+        if system != OURS and (OURS, example) in answers
+    }
     with Replies(store_path) as replies:
-        judge = Judge(with_budget.critic, with_budget.generator, replies)
-        kinds: list[list[Callable[[], Awaitable[Any]]]] = [
-            [partial(judge.faithfulness, record) for record in ordered],
-            [partial(judge.questions, record) for record in ordered],
-            [partial(judge.useful, known[record["example"]], record) for record in read],
-            [partial(judge.recall, known[record["example"]], record) for record in read],
-            [partial(judge.pair, one, other) for one, other in comparisons],
+        judge = Judge(services.with_budget(unlimited()), replies)
+        kinds: list[dict[tuple[str, str], Callable[[], Awaitable[Any]]]] = [
+            {key: partial(judge.faithfulness, record) for key, record in answers.items()},
+            {key: partial(judge.questions, record) for key, record in answers.items()},
+            {key: partial(judge.useful, *both) for key, both in read.items()},
+            {key: partial(judge.recall, *both) for key, both in read.items()},
+            {key: partial(judge.pair, *both) for key, both in compared.items()},
         ]
-        given = iter(await gather_bounded(chain.from_iterable(kinds), concurrency, progress))
-        faithful, asked, useful, recall, pairs = (list(islice(given, len(calls))) for calls in kinds)
-    names, readers = ([(record["system"], record["example"]) for record in some] for some in (ordered, read))
-    relevancy = await asyncio.to_thread(relevancies, embed, ordered, asked)
+        calls = [call for kind in kinds for call in kind.values()]
+        given = iter(await gather_bounded(calls, concurrency, progress))
+    faithfulness, asked, useful, recall, pairs = ({key: next(given) for key in kind} for kind in kinds)
+    relevancy = await asyncio.to_thread(relevancies, embed, list(answers.values()), list(asked.values()))
     return Judgements(
-        faithfulness=dict(zip(names, faithful, strict=True)),
-        relevancy=dict(zip(names, relevancy, strict=True)),
-        useful=dict(zip(readers, useful, strict=True)),
-        recall=dict(zip(readers, recall, strict=True)),
-        pairs=pairs,
-        agreement=agreement_of(examples, judged, pairs),
+        faithfulness=faithfulness,
+        relevancy=dict(zip(answers, relevancy, strict=True)),
+        useful=useful,
+        recall=recall,
+        pairs=list(pairs.values()),
+        agreement=agreement_of(examples, judged, pairs.values()),
         **vars(judge.tally),
     )
 
@@ -104,10 +106,9 @@ class VerdictTally:
 
 @dataclass(frozen=True)
 class Judge:
-    """Asks the critic and the generator, each question once."""
+    """Asks the critic and the generator of ``services``, each question once."""
 
-    critic: CriticLike
-    generator: GeneratorLike
+    services: Services
     replies: Replies
     tally: VerdictTally = field(default_factory=VerdictTally)
 
@@ -153,59 +154,66 @@ class Judge:
         if abstained(record):
             return []
         about = {"kind": "questions", "system": record["system"], "example": record["example"]}
-        written = await self._write(QUESTIONS, about, QUESTIONS_MAX_TOKENS, answer=as_data(answer_of(record)))
+        written, failure = await self.write(QUESTIONS, about, QUESTIONS_MAX_TOKENS, answer=as_data(answer_of(record)))
+        self.tally.count(None if failure else written, failure)
         lines = [BULLET.sub("", line).strip() for line in written.splitlines()]
         return [line for line in lines if line][:QUESTIONS_EACH] or None
 
-    async def pair(self, one: Record, other: Record) -> Pair:
-        """Compare two answers in both orders; equal answers are a tie without a call."""
-        systems = one["system"], other["system"]
+    async def pair(self, one: Record, other: Record, references: Sequence[str] = ()) -> Pair:
+        """Compare two answers on the criteria in both orders; identical ones without a call."""
+        found = Pair(one["example"], one["system"], other["system"])
         if shown(one) == shown(other):
-            return Pair(one["example"], *systems, first_says=None, second_says=None, verdict=None, identical=True)
-        first, first_given = await self._preferred(one, other, passages_of(one, other))
-        second, second_given = await self._preferred(other, one, passages_of(one, other))
-        verdict = first if first == second else None
-        return Pair(one["example"], *systems, first, second, verdict, failed=not (first_given and second_given))
-
-    async def _preferred(self, first: Record, second: Record, passages: Sequence[Passage]) -> tuple[str | None, bool]:
-        """Return the preferred system, None for a tie, and whether the judge gave a verdict."""
-        about = {
-            "kind": "preference",
-            "example": first["example"],
-            "first": first["system"],
-            "second": second["system"],
+            return found
+        inputs = {
+            "passages": numbered(passages_of(one, other)),
+            "question": as_data(one["question"]),
+            "reference": reference_text(as_data(" / ".join(references)) if references else None),
         }
-        label = await self._choose(
-            PREFERENCE,
-            about,
-            question=as_data(first["question"]),
-            passages=numbered(passages),
-            first=as_data(shown(first)),
-            second=as_data(shown(second)),
-        )
-        return {"first": first["system"], "second": second["system"]}.get(label), label != UNKNOWN
+        opinions = await self._opinion(one, other, inputs), await self._opinion(other, one, inputs)
+        return replace(found, opinions=opinions)
+
+    async def _opinion(self, first: Record, second: Record, inputs: Mapping[str, Any]) -> Opinion:
+        systems = {"first": first["system"], "second": second["system"]}
+        about = {"kind": "criteria", "example": first["example"], **systems}
+        answers = {"first": as_data(shown(first)), "second": as_data(shown(second))}
+        text, failure = await self.write(COMPARE, about, COMPARE_MAX_TOKENS, **inputs, **answers)
+        opinion = opinion_of(text, systems, failure)
+        self.tally.count(opinion.preferred, failure or "The reply is not in the form asked for.")
+        return opinion
+
+    async def write(
+        self, prompt: ChatPromptTemplate, about: Mapping[str, Any], max_tokens: int, **inputs: Any
+    ) -> tuple[str, str | None]:
+        """Return what the generator writes, an empty text and the error if it fails or refuses."""
+        failure: str | None = None
+
+        async def ask() -> str | None:
+            nonlocal failure
+            try:
+                return await self.services.generator.write(prompt, max_tokens=max_tokens, hidden=True, **inputs)
+            except (TransientModelError, UnusableRequestError) as error:
+                failure = str(error)
+                return None
+
+        key = key_of(model_name(self.services.generator), prompt.format_messages(**inputs))
+        return await self.replies.get_or_ask(key, about, ask) or "", failure
 
     async def _choose(self, choice: Choice, about: Mapping[str, Any], **inputs: Any) -> str:
         reason = None
 
         async def ask() -> Verdict | None:
             nonlocal reason
-            verdict = await self.critic.choose(choice, **inputs)
+            verdict = await self.services.critic.choose(choice, **inputs)
             reason = verdict["reason"]
             # A reply that is no label is kept; a model that failed is asked again.
             failed = verdict["label"] == UNKNOWN and not (reason or "").startswith("The reply")
             return None if failed else verdict
 
-        key = key_of(model_name(self.critic), choice.messages.format_messages(**inputs))
+        key = key_of(model_name(self.services.critic), choice.messages.format_messages(**inputs))
         verdict = await self.replies.get_or_ask(key, about, ask)
         label = str(verdict["label"]) if verdict else UNKNOWN
         self.tally.count(None if label == UNKNOWN else label, verdict["reason"] if verdict else reason)
         return label
-
-    async def _write(self, prompt: ChatPromptTemplate, about: Mapping[str, Any], max_tokens: int, **inputs: Any) -> str:
-        text, reason = await self.replies.get_or_write(self.generator, prompt, about, max_tokens, **inputs)
-        self.tally.count(None if reason else text, reason)
-        return text
 
 
 def shown(record: Record) -> str:
@@ -217,9 +225,8 @@ def passages_of(*records: Record) -> list[Passage]:
     """Collect the passages that the systems read, each once: of the first search, of later ones, and those cited."""
     texts: list[str] = []
     for record in records:
-        texts += [seen["text"] for seen in record["seen"]]
-        texts += [text for one in record["decisions"] for text in _texts(one.get("passages"))]
-        texts += [text for one in record["citations"] for text in _texts([one.get("passage")])]
+        texts += [seen["text"] for seen in record["seen"]] + later_passages(record)
+        texts += [one["passage"] for one in record["citations"] if one.get("passage")]
     return _passages(dict.fromkeys(texts))
 
 
@@ -233,24 +240,19 @@ def relevancies(embed: Embed, records: Sequence[Record], questions: Sequence[lis
 
     0 for an abstention, None if no question was generated.
     """
-    texts = dict.fromkeys(
-        text for record, asked in zip(records, questions, strict=True) if asked for text in (record["question"], *asked)
-    )
-    rows = np.asarray(embed(list(texts)), dtype=float) if texts else np.zeros((0, 1))
+    pairs = list(zip(records, questions, strict=True))
+    texts = list(dict.fromkeys(text for record, asked in pairs if asked for text in (record["question"], *asked)))
+    rows = np.asarray(embed(texts), dtype=float) if texts else np.zeros((0, 1))
     rows = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
     vectors = dict(zip(texts, rows, strict=True))
-    found: list[float | None] = []
-    for record, asked in zip(records, questions, strict=True):
-        if asked:
-            found.append(float(np.mean([vectors[record["question"]] @ vectors[one] for one in asked])))
-        else:
-            found.append(None if asked is None else 0.0)
-    return found
+
+    def relevancy(question: str, asked: list[str] | None) -> float | None:
+        if not asked:
+            return None if asked is None else 0.0
+        return float(np.mean([vectors[question] @ vectors[one] for one in asked]))
+
+    return [relevancy(record["question"], asked) for record, asked in pairs]
 
 
 def _passages(texts: Iterable[str]) -> list[Passage]:
     return [Passage(id=text, text=text, source="", page=None, row=None, similarity=None) for text in texts]
-
-
-def _texts(value: object) -> list[str]:
-    return [one for one in value if isinstance(one, str) and one] if isinstance(value, list) else []

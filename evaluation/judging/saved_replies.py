@@ -6,15 +6,12 @@ import json
 import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Self, TextIO
+from typing import Any, Self
 
 from langchain_core.messages import BaseMessage
-from langchain_core.prompts import ChatPromptTemplate
 
 from core.files import FOLDER_MODE
-from core.json_lines import open_lines, unwritable
-from models.failures import TransientModelError, UnusableRequestError
-from run.context import GeneratorLike
+from core.json_lines import append, open_lines, unwritable
 
 
 def key_of(model: str, messages: Sequence[BaseMessage]) -> str:
@@ -29,7 +26,7 @@ def model_name(model: object) -> str:
 
 
 class Replies:
-    """Replies by key in a JSONL file, one per line, appended and flushed as they arrive.
+    """Replies by key in a JSONL file, one per line, appended as they arrive.
 
     A last line torn by a kill is cut off when the file is opened; a line that is not a reply is skipped. Raises
     `RequestError` if the file cannot be written.
@@ -39,20 +36,17 @@ class Replies:
         self._path = path
         self._known: dict[str, Any] = {}
         self._locks: dict[str, asyncio.Lock] = {}
-        self._lines: TextIO | None = None
+        try:
+            path.parent.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
+            self._file, _ = open_lines(path, b'{"key": "', self._accept)
+        except OSError as error:
+            raise unwritable(path, error) from error
 
     def __enter__(self) -> Self:
-        try:
-            self._path.parent.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
-            descriptor, _ = open_lines(self._path, b'{"key": "', self._accept)
-            self._lines = os.fdopen(descriptor, "a", encoding="utf-8")
-        except OSError as error:
-            raise unwritable(self._path, error) from error
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._lines is not None:
-            self._lines.close()
+        os.close(self._file)
 
     async def get_or_ask(self, key: str, about: Mapping[str, Any], ask: Callable[[], Awaitable[Any]]) -> Any:
         """Return the reply stored under ``key``, or call ``ask`` and store its reply; None is not stored."""
@@ -64,34 +58,9 @@ class Replies:
                 self._keep(key, about, reply)
             return self._known[key]
 
-    async def get_or_write(
-        self,
-        generator: GeneratorLike,
-        prompt: ChatPromptTemplate,
-        about: Mapping[str, Any],
-        max_tokens: int,
-        **inputs: Any,
-    ) -> tuple[str, str | None]:
-        """Return the stored text, or let the generator write it; an empty one and the error if it fails or refuses."""
-        failure: str | None = None
-
-        async def ask() -> str | None:
-            nonlocal failure
-            try:
-                return await generator.write(prompt, max_tokens=max_tokens, hidden=True, **inputs)
-            except (TransientModelError, UnusableRequestError) as error:
-                failure = str(error)
-                return None
-
-        key = key_of(model_name(generator), prompt.format_messages(**inputs))
-        return await self.get_or_ask(key, about, ask) or "", failure
-
     def _keep(self, key: str, about: Mapping[str, Any], reply: Any) -> None:
-        if self._lines is None:
-            raise RuntimeError("replies are kept only within `with`")
         try:
-            self._lines.write(json.dumps({"key": key, **about, "reply": reply}) + "\n")
-            self._lines.flush()
+            append(self._file, json.dumps({"key": key, **about, "reply": reply}).encode() + b"\n")
         except OSError as error:
             raise unwritable(self._path, error) from error
         self._known[key] = reply

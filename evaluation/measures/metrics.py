@@ -7,7 +7,7 @@ from evaluation.measures import statistics, summary
 from evaluation.measures.joined_rows import Row, Terms, mean_term, ratio_over, rows_of
 from evaluation.measures.scores import Scores, gold_labels, precision_over_ranks, read_by
 from evaluation.measures.verdict_scores import Scored, agreement, auc_of, graded, histograms, of_grades, supported
-from evaluation.records import BASELINE, OURS, Example, Judgements, Pair, Record
+from evaluation.records import BASELINE, DISAGREED, IDENTICAL, NO_VERDICT, OURS, TIE, Example, Judgements, Pair, Record
 
 
 def summarise(
@@ -231,15 +231,15 @@ def preferences(pairs: Sequence[Pair]) -> tuple[summary.Preference, ...]:
         summary.Preference(
             one,
             other,
-            one_wins=sum(pair.verdict == one for pair in same),
-            other_wins=sum(pair.verdict == other for pair in same),
-            neither=endings["tie"] + endings["contradiction"],
-            contradictions=endings["contradiction"],
-            ties=endings["tie"],
-            identical=endings["identical"],
-            failures=endings["failed"],
-            share=statistics.exact_share(sum(pair.verdict == one for pair in same), endings["decided"]),
+            one_wins=counts[one],
+            other_wins=counts[other],
+            neither=counts[TIE] + counts[DISAGREED],
+            contradictions=counts[DISAGREED],
+            ties=counts[TIE],
+            identical=counts[IDENTICAL],
+            failures=sum(counts[why] for why in NO_VERDICT),
+            share=statistics.exact_share(counts[one], counts[one] + counts[other]),
         )
         for (one, other), same in found.items()
-        for endings in [Counter(pair.ending for pair in same)]
+        for counts in [Counter(pair.preference for pair in same)]
     )

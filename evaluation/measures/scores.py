@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 
 from core.wording import WORDINGS
 from core.words import CJK
@@ -180,6 +181,13 @@ def read_by(record: Record) -> list[Seen]:
     steps = record["decisions"]
     only_drafts = len(steps) == 1 and steps[0].get("node") == "generate" and bool(steps[0].get("text"))
     return record.get("read", record["seen"] if only_drafts else [])
+
+
+def later_passages(record: Record) -> list[str]:
+    """Return the texts that searches after the first found, each once."""
+    first = {seen["text"] for seen in record["seen"]}
+    found = [step["passages"] for step in record["decisions"] if isinstance(step.get("passages"), list)]
+    return [text for text in dict.fromkeys(chain.from_iterable(found)) if text not in first]
 
 
 def decided_route(record: Record) -> bool:

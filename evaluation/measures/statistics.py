@@ -33,19 +33,15 @@ class Estimate:
 
 
 @dataclass(frozen=True)
-class Difference:
-    """A paired difference with its 95 % interval and the two-sided p of a permutation test over ``n`` examples."""
+class Difference(Estimate):
+    """A paired difference over ``n`` examples with the two-sided p of a permutation test."""
 
-    value: float | None
-    low: float | None
-    high: float | None
     p: float | None
-    n: int
 
     def __neg__(self) -> "Difference":
         """Return the difference taken the other way round."""
         value, low, high = (None if one is None else -one for one in (self.value, self.high, self.low))
-        return Difference(value, low, high, self.p, self.n)
+        return Difference(value, low, high, self.n, self.p)
 
 
 @dataclass(frozen=True)
@@ -155,7 +151,7 @@ def difference(
     """
     (a, b), (c, d) = ([np.asarray(side, dtype=np.float64) for side in pair] for pair in (one, other))
     if not (b.sum() > 0 and d.sum() > 0):
-        return Difference(None, None, None, None, len(a))
+        return Difference(None, None, None, len(a), None)
     drawn = resamples(len(a))
     observed = float(a.sum() / b.sum() - c.sum() / d.sum())
     low, high = interval(_over(drawn @ a, drawn @ b) - _over(drawn @ c, drawn @ d))
@@ -169,7 +165,7 @@ def difference(
         permuted = permuted[np.isfinite(permuted)]
         extreme += int((np.abs(permuted) >= abs(observed) - 1e-12).sum())
         total += permuted.size
-    return Difference(observed, low, high, (1 + extreme) / (1 + total), len(a))
+    return Difference(observed, low, high, len(a), (1 + extreme) / (1 + total))
 
 
 def auc(labels: Sequence[bool], scores: Numbers) -> float | None:
@@ -186,7 +182,7 @@ def auc_estimate(labels: Sequence[bool], scores: Numbers, clusters: Sequence[str
     """
     value = auc(labels, scores)
     if value is None:
-        return Estimate(None, None, None, len(labels))
+        return NOTHING
     truth, points = np.asarray(labels, dtype=bool), np.asarray(scores, dtype=np.float64)
     names = clusters if clusters is not None else [str(number) for number in range(len(labels))]
     _, member = np.unique(np.asarray(names), return_inverse=True)

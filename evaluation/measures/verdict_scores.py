@@ -7,7 +7,7 @@ import numpy as np
 
 from evaluation.measures.joined_rows import Row, Terms, ratio_over
 from evaluation.measures.scores import contains, draft_right, is_gold
-from evaluation.measures.statistics import NOTHING, Estimate, auc_estimate
+from evaluation.measures.statistics import Estimate, auc_estimate
 from evaluation.measures.summary import Histogram
 
 BINS = 20
@@ -83,8 +83,7 @@ def agreement(row: Row) -> tuple[float, float] | None:
 
 def auc_of(found: Sequence[Scored]) -> Estimate:
     """Return the AUC, resampling whole examples."""
-    estimate = auc_estimate([one.label for one in found], [one.score for one in found], [one.example for one in found])
-    return NOTHING if estimate.value is None else estimate
+    return auc_estimate([one.label for one in found], [one.score for one in found], [one.example for one in found])
 
 
 def histograms(passages: Sequence[Scored]) -> tuple[Histogram, ...]:

@@ -6,19 +6,25 @@ from dataclasses import dataclass
 
 from evaluation.measures.joined_rows import correct, labelled_pairs
 from evaluation.measures.statistics import Estimate, exact_share
-from evaluation.records import BASELINE, OURS, Example, Judgements, Pair, Record
+from evaluation.records import BASELINE, DISAGREED, FAILED, IDENTICAL, OURS, TIE, UNREADABLE, Example, Pair, Record
 from evaluation.reporting.tables import with_bounds
 
 SHORT_QUESTION, LONG_QUESTION = 7, 13
 MIN_QUESTIONS = 5
 KINDS = ("expected", "length", "relevant", "searches", "outcome")
+WITHOUT = {
+    IDENTICAL: "were identical and not asked about",
+    DISAGREED: "got another preference when the order of the answers was changed",
+    UNREADABLE: "got a reply that is not in the form asked for",
+    FAILED: "got no reply, because the model failed or refused",
+}
 
 
 @dataclass(frozen=True)
 class Group:
-    """Questions of one kind, counted by whose answer is right by the labels and whose answer the judge preferred.
+    """Questions of one kind, counted by whose answer is right by the labels.
 
-    ``what`` completes 'on …'. Unlabelled questions count only in ``questions`` and in the judge's preferences.
+    ``what`` completes 'on …'. Unlabelled questions count only in ``questions``.
     """
 
     kind: str
@@ -28,8 +34,6 @@ class Group:
     ours: int
     other: int
     neither: int
-    preferred: int
-    not_preferred: int
 
     @property
     def labelled(self) -> int:
@@ -50,18 +54,17 @@ class Analysis:
     lines: list[str]
 
 
-def analysis(examples: Sequence[Example], records: Sequence[Record], judgements: Judgements) -> Analysis:
-    """Compare self-rag with plain on the examples that both were asked."""
+def analysis(examples: Sequence[Example], records: Sequence[Record], pairs: Sequence[Pair] = ()) -> Analysis:
+    """Compare self-rag with plain on the examples that both were asked; ``pairs`` are those that were judged."""
     mine = {record["example"]: record for record in records if record["system"] == OURS and not record["error"]}
     theirs = {record["example"]: record for record in records if record["system"] == BASELINE and not record["error"]}
     shared = [example for example in examples if example.id in mine and example.id in theirs]
-    pairs = {pair.example: pair for pair in judgements.pairs if {pair.one, pair.other} == {OURS, BASELINE}}
-    judged = [pairs[one.id] for one in shared if one.id in pairs]
+    asked = {one.id for one in shared}
+    judged = [pair for pair in pairs if {pair.one, pair.other} == {OURS, BASELINE} and pair.example in asked]
 
     def group(kind: str, what: str, members: Iterable[Example]) -> Group:
         chosen = list(members)
         outcomes = [(correct(one, mine[one.id]), correct(one, theirs[one.id])) for one in chosen]
-        verdicts = [pairs[one.id].verdict for one in chosen if one.id in pairs]
         return Group(
             kind=kind,
             what=what,
@@ -70,8 +73,6 @@ def analysis(examples: Sequence[Example], records: Sequence[Record], judgements:
             ours=outcomes.count((True, False)),
             other=outcomes.count((False, True)),
             neither=outcomes.count((False, False)),
-            preferred=verdicts.count(OURS),
-            not_preferred=verdicts.count(BASELINE),
         )
 
     kinds = {example.id: kinds_of(example, mine[example.id]) for example in shared}
@@ -118,15 +119,7 @@ def lines_of(
             f"Of {overall.labelled} questions with labels, both are right on {overall.both}, {OURS} alone on "
             f"{overall.ours}, {BASELINE} alone on {overall.other}, neither on {overall.neither}."
         )
-    if judged:
-        endings = Counter(pair.ending for pair in judged)
-        share = with_bounds(exact_share(overall.preferred, endings["decided"]), "share")
-        lines.append(
-            f"Of {len(judged)} pairs of answers, the judge preferred {OURS} on {overall.preferred} and {BASELINE} on "
-            f"{overall.not_preferred}, a share of {share} for {OURS}; {endings['tie']} were ties, on "
-            f"{endings['contradiction']} its two orders disagreed, {endings['identical']} were identical, and on "
-            f"{endings['failed']} it gave no verdict."
-        )
+    lines += judge_lines(judged)
     if labelled:
         decided = [(pair, name) for pair, name in labelled if pair.verdict]
         agreed = sum(pair.verdict == name for pair, name in decided)
@@ -143,6 +136,21 @@ def lines_of(
     lines += [_line(one, "Neither is clearly ahead") for one in open_]
     even = [one.what for one in large if one.ours == one.other]
     return [*lines, f"Neither is ahead on {'; '.join(even)}."] if even else lines
+
+
+def judge_lines(pairs: Sequence[Pair]) -> list[str]:
+    """Count what the judge prefers, and apart from these every pair on which it has no preference."""
+    counts = Counter(pair.preference for pair in pairs)
+    asked = len(pairs) - counts[IDENTICAL]
+    lines = []
+    if asked:
+        share = with_bounds(exact_share(counts[OURS], counts[OURS] + counts[BASELINE]), "share")
+        lines.append(
+            f"Of {asked} pairs of answers the judge prefers {OURS} on {counts[OURS]} and {BASELINE} on "
+            f"{counts[BASELINE]}, a share of {share} for {OURS}, and sees a tie on {counts[TIE]}."
+        )
+    lines += [f"{counts[key]} of {len(pairs)} {why}: no preference." for key, why in WITHOUT.items() if counts[key]]
+    return lines
 
 
 def _line(group: Group, who: str) -> str:

@@ -4,13 +4,14 @@ from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
-from core.markup import Html
+from core.markup import Html, tag
 from core.text import one_line
 from evaluation.measures.statistics import Estimate
 from evaluation.measures.summary import BY_KEY, KINDS, Summary, SystemSummary
 from evaluation.reporting.drawing import INK, MUTED, PAPER, SERIES, SETTINGS, as_svg, colour, figure, marker
 
 WIDTH, HEIGHT = 340, 270
+SIGNS = "●■▲◆▼✚✖⬟"  # what the markers look like
 VERDICTS = {
     "route": ("Route: to be retrieved for", "P(retrieve)", "share to be retrieved for"),
     "relevance": ("Relevance: passage holds the answer", "P(relevant)", "share of gold passages"),
@@ -116,7 +117,6 @@ def relevance(summary: Summary) -> list[Html]:
 def overview(summary: Summary) -> Html:
     """Draw abstention F1 and the share right among the answered, per system with interval, as a standalone image."""
     keys = ("abstention_f1", "right_answered")
-    names = {"abstention_f1": "Abstention F1", "right_answered": "Right among the answered"}
     count = max(1, len(summary.systems))
     with rc_context(SETTINGS):
         made, panels = figure(760, 96 + 36 * count, len(keys), share_y=True)
@@ -130,7 +130,7 @@ def overview(summary: Summary) -> Html:
             axes.tick_params(axis="y", length=0, labelsize=10.5, labelcolor=INK)
             axes.spines["left"].set_visible(False)
             axes.grid(axis="x")
-            axes.set_title(names[key], fontsize=11.5, loc="left", color=INK, pad=10)
+            axes.set_title(BY_KEY[key].title, fontsize=11.5, loc="left", color=INK, pad=10)
         made.set_layout_engine("constrained", w_pad=0.14, h_pad=0.14, wspace=0.04)
         made.supxlabel(
             f"{summary.examples} questions, {summary.unanswerable} without an answer in the documents; "
@@ -142,13 +142,9 @@ def overview(summary: Summary) -> Html:
         return as_svg(made, "overview", title, standalone=True)
 
 
-def chip(number: int, place: str) -> Html:
-    """Draw a system's marker for the legend at that place of a page."""
-    with rc_context(SETTINGS):
-        made, (axes,) = figure(16, 16)
-        axes.set_axis_off()
-        axes.scatter([0], [0], s=52, color=colour(number), marker=marker(number))
-        return as_svg(made, f"chip-{place}-{number}", "")
+def sign(number: int) -> Html:
+    """Return a system's marker for a legend, as text."""
+    return tag("span", SIGNS[number % len(SIGNS)], style=f"color:var(--series-{number % len(SERIES)})")
 
 
 def _bar(axes: Axes, system: SystemSummary, key: str, number: int) -> None:

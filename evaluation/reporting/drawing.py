@@ -2,7 +2,6 @@
 
 import io
 import re
-from collections.abc import Mapping
 from typing import Any
 
 from matplotlib import rc_context
@@ -11,19 +10,12 @@ from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
 from core.markup import Html, text
+from evaluation.reporting.html_document import NAMES, variables
 
 # Each role is drawn in a unique colour, which is then replaced by the role's variable.
 INK, MUTED, RULE, PAPER = "#010101", "#010102", "#010103", "#010104"
 SERIES = tuple(f"#0102{number:02x}" for number in range(8))
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "p")
-NAMES = ("ink", "muted", "rule", "paper", *(f"series-{number}" for number in range(len(SERIES))))
-LIGHT, DARK = (
-    dict(zip(NAMES, colours.split(), strict=True))
-    for colours in (
-        "#1c2024 #5b6470 #dde1e6 #ffffff #1b5fb0 #b8470b #0d7a5f #7a3fc0 #8f6400 #b3195f #4d5866 #0c7187",
-        "#e8ebef #a3adb9 #363d46 #14171b #72b2f7 #ff9c62 #4fcfa6 #bf9fff #e0bd4a #ff8cbc #aab4c0 #58cde0",
-    )
-)
 ROLES = dict(zip((INK, MUTED, RULE, PAPER, *SERIES), NAMES, strict=True))
 SETTINGS: Any = {
     "svg.fonttype": "none",
@@ -49,10 +41,6 @@ SETTINGS: Any = {
 }
 
 
-def variables(colours: Mapping[str, str]) -> str:
-    return "".join(f"--{name}:{colour};" for name, colour in colours.items())
-
-
 def colour(number: int) -> str:
     """Return the colour of a series; after the eighth they repeat."""
     return SERIES[number % len(SERIES)]
@@ -70,7 +58,7 @@ def figure(width: float, height: float, columns: int = 1, share_y: bool = False)
 
 
 def as_svg(made: Figure, name: str, title: str, standalone: bool = False) -> Html:
-    """Return the figure as an SVG element; without a title it is decorative.
+    """Return the figure as an SVG element.
 
     ``name`` keeps its ids apart from those of other figures. With ``standalone`` it includes its own background and
     colours for both schemes, for use as an image file.
@@ -89,13 +77,9 @@ def as_svg(made: Figure, name: str, title: str, standalone: bool = False) -> Htm
     inner = body[body.index(">") + 1 :]
     own = ""
     if standalone:
-        own = (
-            f"<style>svg{{{variables(LIGHT)}}}@media (prefers-color-scheme:dark){{svg{{{variables(DARK)}}}}}</style>"
-            f'<rect width="{width}" height="{height}" rx="6" fill="var(--paper)"/>'
-        )
-    label = f'role="img" aria-label="{text(title)}"><title>{text(title)}</title>' if title else 'aria-hidden="true">'
+        own = f'<style>{variables("svg")}</style><rect width="{width}" height="{height}" rx="6" fill="var(--paper)"/>'
     return Html(
         f'<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" '
         f'viewBox="0 0 {width} {height}" width="{width}" height="{height}" stroke-linejoin="round" '
-        f"{label}{own}{inner.strip()}"
+        f'role="img" aria-label="{text(title)}"><title>{text(title)}</title>{own}{inner.strip()}'
     )

@@ -1,9 +1,10 @@
 """The frame of every HTML page: it loads nothing, runs nothing, and follows the reader's colour scheme."""
 
 from core.markup import Html, joined, tag
-from evaluation.reporting.drawing import DARK, LIGHT, variables
 
-# Colours are the variables of `drawing`.
+NAMES = ("ink", "muted", "rule", "paper", *(f"series-{number}" for number in range(8)))
+LIGHT = "#1c2024 #5b6470 #dde1e6 #ffffff #1b5fb0 #b8470b #0d7a5f #7a3fc0 #8f6400 #b3195f #4d5866 #0c7187"
+DARK = "#e8ebef #a3adb9 #363d46 #14171b #72b2f7 #ff9c62 #4fcfa6 #bf9fff #e0bd4a #ff8cbc #aab4c0 #58cde0"
 STYLE = """
 *{box-sizing:border-box}
 html{color-scheme:light dark}
@@ -27,8 +28,7 @@ svg{display:block;max-width:100%;height:auto}
 .panels.one svg{max-width:42rem}
 .panels+.wide{margin-top:1.25rem}
 .legend{display:flex;flex-wrap:wrap;gap:.25rem 1.25rem}
-.legend span,thead th svg{white-space:nowrap}
-.legend svg,th svg{display:inline-block;vertical-align:-2px;margin-right:.35rem}
+.legend span{white-space:nowrap}
 table{border-collapse:collapse;font-size:.9rem;font-variant-numeric:tabular-nums}
 th,td{text-align:left;vertical-align:top;padding:.35rem .9rem .35rem 0;border-bottom:1px solid var(--rule)}
 thead th{vertical-align:bottom;font-weight:600}
@@ -52,7 +52,13 @@ details.case>dl{border-left:3px solid var(--rule);padding-left:1rem}
 .said,blockquote{unicode-bidi:isolate;white-space:pre-wrap}
 blockquote{margin:.25rem 0 .75rem;padding-left:.75rem;border-left:3px solid var(--rule);font-size:.92rem}
 dd p{margin:0;font-size:.9rem;color:var(--muted)}
-mark{background:color-mix(in srgb,var(--series-4) 30%,transparent);color:inherit}
+mark{background:color-mix(in srgb,var(--verdict,var(--series-4)) 30%,transparent);color:inherit}
+mark[class]{border-bottom:2px solid var(--verdict)}
+.fully-supported{--verdict:var(--series-2)}
+.partially-supported{--verdict:var(--series-4)}
+.no-support{--verdict:var(--series-1)}
+.contradicted{--verdict:var(--series-5)}
+.unknown{--verdict:var(--series-6)}
 .gold{color:var(--series-2);font-weight:600}
 ol{margin:0;padding-left:1.4rem;font-size:.9rem}
 code{font:.85em ui-monospace,Menlo,Consolas,monospace;color:var(--muted);white-space:pre-wrap;overflow-wrap:anywhere}
@@ -70,9 +76,17 @@ code{font:.85em ui-monospace,Menlo,Consolas,monospace;color:var(--muted);white-s
 CONTENT_SECURITY_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 
+def variables(element: str) -> str:
+    """Return the style that gives an element the colours, light or dark as the reader prefers."""
+    light, dark = (
+        "".join(f"--{name}:{colour};" for name, colour in zip(NAMES, colours.split(), strict=True))
+        for colours in (LIGHT, DARK)
+    )
+    return f"{element}{{{light}}}@media (prefers-color-scheme:dark){{{element}{{{dark}}}}}"
+
+
 def html_document(title: str, *content: object) -> Html:
     """Return a whole page; ``content`` are the elements of its main part."""
-    style = f":root{{{variables(LIGHT)}}}@media (prefers-color-scheme:dark){{:root{{{variables(DARK)}}}}}{STYLE}"
     head = tag(
         "head",
         tag("meta", charset="utf-8"),
@@ -80,6 +94,6 @@ def html_document(title: str, *content: object) -> Html:
         tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
         tag("meta", name="color-scheme", content="light dark"),
         tag("title", title),
-        tag("style", Html(style)),
+        tag("style", Html(variables(":root") + STYLE)),
     )
     return joined(Html("<!doctype html>\n"), tag("html", head, tag("body", tag("main", *content)), lang="en"))

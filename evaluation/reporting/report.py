@@ -108,7 +108,7 @@ def _analysis(
     examples: Sequence[Example], records: Sequence[Record], judgements: Judgements | None
 ) -> list[Html | None]:
     """Write sentences on the questions that only one of self-rag and plain gets right; none unless both were asked."""
-    lines = analysis(examples, records, judgements or Judgements()).lines
+    lines = analysis(examples, records, judgements.pairs if judgements else ()).lines
     return [tag("ul", joined(*(tag("li", line) for line in lines)))] if lines else []
 
 
@@ -117,9 +117,7 @@ def _section(key: str, title: str, *content: object) -> Html | None:
 
 
 def _figures(summary: Summary) -> Html:
-    names = [
-        tag("th", pictures.chip(number, "figures"), one.name, scope="col") for number, one in enumerate(summary.systems)
-    ]
+    names = [joined(pictures.sign(number), " ", one.name) for number, one in enumerate(summary.systems)]
     body = []
     for group, metrics in groupby(METRICS, key=lambda metric: metric.group):
         known = [one for one in metrics if any(system[one.key].n for system in summary.systems)]
@@ -128,8 +126,7 @@ def _figures(summary: Summary) -> Html:
             body.append(tag("tbody", tag("tr", title, class_="group"), *(_figure(one, summary) for one in known)))
     asked = [tag("td", one.n, tag("small", f"{one.failed} failed" if one.failed else "")) for one in summary.systems]
     last = tag("tbody", tag("tr", tag("th", "Examples asked", scope="row"), *asked))
-    table = tag("table", tag("thead", tag("tr", tag("th", ""), *names)), *body, last, class_="figures")
-    return tag("div", table, class_="wide", tabindex="0", role="region", aria_label="All metrics")
+    return table(("", *names), *body, last, class_="figures")
 
 
 def _figure(metric: Metric, summary: Summary) -> Html:
@@ -240,7 +237,7 @@ def _drawn(systems: Iterable[tuple[int, SystemSummary]], panels: list[Html], not
     """Wrap the panels with their note and a legend of the systems, if any."""
     if not panels:
         return []
-    legend = [tag("span", pictures.chip(number, kind or "three"), one.name) for number, one in systems]
+    legend = [tag("span", pictures.sign(number), " ", one.name) for number, one in systems]
     return [
         tag("p", note, class_="muted"),
         tag("p", *legend, class_="legend") if legend else Html(""),

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from core.markup import Html, joined, tag
+from core.markup import Html, joined, table, tag
 from evaluation.measures.joined_rows import rows_of
 from evaluation.records import Example, Record
 
@@ -97,6 +97,6 @@ def route_lists(examples: Sequence[Example], records: Sequence[Record]) -> list[
             )
             for one in lines
         )
-        shown = tag("table", tag("tbody", *(tag("tr", *cells) for cells in rows)))
-        found.append(joined(tag("h3", count_line(name, lines)), tag("div", shown, class_="wide", tabindex="0")))
+        shown = table(("", "question", "path"), tag("tbody", *(tag("tr", *cells) for cells in rows)))
+        found.append(joined(tag("h3", count_line(name, lines)), shown))
     return found

@@ -2,13 +2,13 @@
 
 import csv
 import io
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from core.text import as_json, clean
 from evaluation.measures.joined_rows import Row, rows_of
 from evaluation.measures.metrics import terms_of_reading
 from evaluation.measures.scores import read_by
-from evaluation.measures.statistics import Difference, Estimate
+from evaluation.measures.statistics import Estimate
 from evaluation.measures.summary import BY_KEY, MAIN_METRICS, METRICS, RAG, RATIOS, Summary, Unit
 from evaluation.records import BASELINE, Example, Judgements, Record
 
@@ -30,13 +30,13 @@ def shown(value: float | None, unit: Unit, sign: bool = False) -> str:
     return text.lstrip("+-") if float(text.replace(",", "")) == 0 else text.replace("-", "−")
 
 
-def bounds(estimate: Estimate | Difference, unit: Unit, sign: bool = False) -> str:
+def bounds(estimate: Estimate, unit: Unit, sign: bool = False) -> str:
     if estimate.low is None or estimate.high is None:
         return ""
     return f"[{shown(estimate.low, unit, sign)}, {shown(estimate.high, unit, sign)}]"
 
 
-def with_bounds(estimate: Estimate | Difference, unit: Unit, sign: bool = False) -> str:
+def with_bounds(estimate: Estimate, unit: Unit, sign: bool = False) -> str:
     return f"{shown(estimate.value, unit, sign)} {bounds(estimate, unit, sign)}".rstrip()
 
 
@@ -103,17 +103,15 @@ def records_csv(examples: Sequence[Example], records: Sequence[Record], judgemen
     ``contexts_read`` is a JSON list of the passages that the generator read.
     """
     judged = terms_of_reading(judgements or Judgements())
-    header: list[str] = []
-    lines: list[list[object]] = []
-    for rows in rows_of(examples, records).values():
-        for row in rows.values():
-            cells = _cells(row) | {
-                "contexts_read": as_json([seen["text"] for seen in read_by(row.record)]),
-                **{key: terms[0] / terms[1] if (terms := judged[key](row)) else None for key in RAG},
-            }
-            header = header or list(cells)
-            lines.append(list(cells.values()))
-    return csv_text([header, *lines])
+    rows = [row for of_system in rows_of(examples, records).values() for row in of_system.values()]
+    return csv_text(
+        [
+            _cells(row)
+            | {"contexts_read": as_json([seen["text"] for seen in read_by(row.record)])}
+            | {key: terms[0] / terms[1] if (terms := judged[key](row)) else None for key in RAG}
+            for row in rows
+        ]
+    )
 
 
 def _cells(row: Row) -> dict[str, object]:
@@ -147,7 +145,7 @@ def metrics_csv(summary: Summary) -> str:
 
     Last come the ratios of total costs, with ``_ratio`` after the metric's name.
     """
-    lines: list[list[object]] = [["system", "against", "metric", "title", "value", "low", "high", "p", "n"]]
+    lines: list[list[object]] = []
     for system in summary.systems:
         for metric in METRICS:
             one = system[metric.key]
@@ -159,15 +157,18 @@ def metrics_csv(summary: Summary) -> str:
     for cost in summary.ratios:
         names = [cost.system, cost.against, f"{cost.metric}_ratio", f"{BY_KEY[cost.metric].title}, ratio"]
         lines.append([*names, cost.ratio.value, cost.ratio.low, cost.ratio.high, None, cost.ratio.n])
-    return csv_text(lines)
+    header = ("system", "against", "metric", "title", "value", "low", "high", "p", "n")
+    return csv_text([dict(zip(header, line, strict=True)) for line in lines])
 
 
-def csv_text(lines: Iterable[Sequence[object]]) -> str:
+def csv_text(rows: Sequence[Mapping[str, object]]) -> str:
     """Write comma-separated values; text that a spreadsheet would take for a formula is prefixed with an apostrophe."""
     out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    for line in lines:
-        writer.writerow([escape_formula(clean(cell) if isinstance(cell, str) else cell) for cell in line])
+    writer = csv.DictWriter(out, list(rows[0]) if rows else [], lineterminator="\n")
+    writer.writeheader()
+    for row in rows:
+        cells = ((name, clean(cell) if isinstance(cell, str) else cell) for name, cell in row.items())
+        writer.writerow({name: escape_formula(cell) for name, cell in cells})
     return out.getvalue()
 
 

@@ -11,10 +11,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from evaluation.comparison.overall_prose import ANALYSE
 from langchain_core.prompts import ChatPromptTemplate
 
-from evaluation.comparison.criteria import COMPARE
-from evaluation.comparison.overall_prose import ANALYSE
+from evaluation.judging.criteria import COMPARE
 from prompts.answer_check import USEFULNESS
 from prompts.choice import Choice
 from prompts.compare_answers import BRIEF_ANSWER, NO_ANSWER

@@ -34,7 +34,14 @@ def test_the_chat_model(environment: dict[str, str], model: str, monkeypatch: py
     [
         (
             "OPENAI_BASE_URL",
-            ("localhost:11434/v1", "http://", "http://host:port/v1", "ftp://host", "http://ho\nst", "http://host\\@other"),
+            (
+                "localhost:11434/v1",
+                "http://",
+                "http://host:port/v1",
+                "ftp://host",
+                "http://ho\nst",
+                "http://host\\@other",
+            ),
             "it is no address like http://",
         ),
         (

@@ -1,6 +1,6 @@
 """Comparisons and a model that compares, for tests."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
@@ -8,11 +8,11 @@ from typing import Any, cast
 from langchain_core.prompts import ChatPromptTemplate
 
 from evaluation.comparison.comparison import Comparison
-from evaluation.comparison.criteria_judge import CriteriaJudge, Judged, Opinion
+from evaluation.judging.judge import Judge
 from evaluation.judging.saved_replies import Replies
-from evaluation.records import Example
-from run.context import GeneratorLike
-from tests.unit.evaluation.sample_records import answered, seen
+from evaluation.records import Example, Pair
+from run.context import GeneratorLike, Services
+from tests.unit.evaluation.sample_records import answered, compared, seen
 
 QUESTION = "Why is the sky blue?"
 EXAMPLE = Example(id="e1", question=QUESTION, route="retrieve", answerable=True, references=("air scatters light",))
@@ -42,17 +42,18 @@ class Writer:
         return said
 
 
-def judge_of(writer: Writer, replies: Replies) -> CriteriaJudge:
-    return CriteriaJudge(cast("GeneratorLike", writer), replies)
+def judge_of(writer: Writer, replies: Replies) -> Judge:
+    nothing: Any = None
+    return Judge(Services(cast("GeneratorLike", writer), nothing, nothing), replies)
 
 
 async def judged_by(
     says: Callable[[dict[str, Any]], str | Exception], folder: Path, one: Comparison | None = None
-) -> tuple[Judged, Writer]:
+) -> tuple[Pair, Writer]:
     """What a model says of one pair."""
     one, writer = one or comparison(), Writer(says)
     with Replies(folder / "judgements.jsonl") as replies:
-        return await judge_of(writer, replies).compare(one.example, *one.records), writer
+        return await judge_of(writer, replies).pair(*one.records, one.example.references), writer
 
 
 def comparison(
@@ -60,7 +61,7 @@ def comparison(
     plain: str = "Light is blue.",
     *,
     example: Example = EXAMPLE,
-    judged: Judged | None = None,
+    judged: Pair | None = None,
     **changes: Any,
 ) -> Comparison:
     """A comparison of two answers; ``changes`` are of Self-RAG's record. An empty answer is an abstention."""
@@ -81,13 +82,6 @@ def comparison(
     )
 
 
-def opinions(*preferred: str | None, reason: str = "It says more.", failure: str | None = None) -> Judged:
+def opinions(*preferred: str | None, reason: str = "It says more.", failure: str | None = None) -> Pair:
     """What two orders say, the same on every criterion."""
-    names = ("relevance", "accuracy", "completeness", "conciseness")
-    systems: Sequence[str] = ("self-rag", "plain")
-    return Judged(
-        tuple(
-            Opinion(first, one, dict.fromkeys(names, one), reason, failure)
-            for first, one in zip(systems, preferred, strict=False)
-        )
-    )
+    return compared("e1", "self-rag", "plain", *preferred, reason=reason, failure=failure)

@@ -5,7 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from evaluation.records import Cost, Example, Record, Said, Seen
+from evaluation.judging.criteria import CRITERIA
+from evaluation.records import Cost, Example, Opinion, Pair, Record, Said, Seen
 
 
 def seen(text: str, relevance: float | None = None, source: str = "a.md", relevant: bool | None = None) -> Seen:
@@ -66,6 +67,17 @@ def answered(system: str, answer: str = "Air scatters light.", *, example: str =
         "seen": [seen("Air scatters blue light.", source="notes.txt")],
     }
     return record(example, system, **{**given, **changes})
+
+
+def compared(
+    example: str, one: str, other: str, *preferred: str | None, reason: str = "", failure: str | None = None
+) -> Pair:
+    """A pair with what each order says, the same on every criterion; without any the answers are identical."""
+    opinions = [
+        Opinion(first, said, dict.fromkeys(CRITERIA, said), reason, failure)
+        for first, said in zip((one, other), preferred, strict=False)
+    ]
+    return Pair(example, one, other, tuple(opinions))
 
 
 @dataclass

@@ -7,8 +7,8 @@ import pytest
 
 from evaluation.measures.metrics import summarise
 from evaluation.measures.summary import METRICS, PAIRED, RAG, RATIOS, SystemSummary
-from evaluation.records import Example, Gold, Judgements, Pair, Record
-from tests.unit.evaluation.sample_records import cost, example, record, said, seen
+from evaluation.records import Example, Gold, Judgements, Record
+from tests.unit.evaluation.sample_records import compared, cost, example, record, said, seen
 
 GOLD = (Gold(source="a.md", text="Turing"),)
 FAIR = [example(str(number), answerable=True, references=("Turing",), gold=GOLD, route="retrieve") for number in (1, 2)]
@@ -208,12 +208,12 @@ def test_judgements_are_taken_for_each_system() -> None:
         faithfulness={("one", "1"): 1.0, ("one", "2"): 0.5, ("two", "1"): None},
         relevancy={("one", "1"): -0.5, ("one", "2"): nan},
         pairs=[
-            Pair("1", "one", "two", "one", "one", "one"),
-            Pair("2", "one", "two", "one", "two", None),
-            Pair("3", "one", "two", None, None, None),
-            Pair("4", "one", "two", None, None, None, identical=True),
-            Pair("5", "one", "two", "two", None, None, failed=True),
-            Pair("6", "one", "two", "two", "two", "two"),
+            compared("1", "one", "two", "one", "one"),
+            compared("2", "one", "two", "one", "two"),
+            compared("3", "one", "two", "tie", "tie"),
+            compared("4", "one", "two"),
+            compared("5", "one", "two", "two", None),
+            compared("6", "one", "two", "two", "two"),
         ],
         agreement=0.9,
         asked=20,

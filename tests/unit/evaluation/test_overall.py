@@ -6,13 +6,11 @@ from typing import Any
 
 import pytest
 
-from evaluation.comparison.compared_set import compare_all
+from evaluation.comparison.compared_set import LEFT_OUT, compare_all, sum_up
 from evaluation.comparison.comparison import Comparison
-from evaluation.comparison.criteria_judge import DISAGREED, FAILED, UNREADABLE, Judged
 from evaluation.comparison.overall import figures, sections
-from evaluation.comparison.overall_prose import prose_of
 from evaluation.judging.saved_replies import Replies
-from evaluation.records import Example
+from evaluation.records import DISAGREED, FAILED, UNREADABLE, Example
 from models.failures import TransientModelError
 from tests.unit.evaluation.sample_comparisons import EXAMPLE, Writer, comparison, judge_of, opinions, reply
 from tests.unit.evaluation.sample_records import cost, said
@@ -22,7 +20,7 @@ POEM = Example(id="p1", question="Write a poem.", route="direct")
 
 
 def text_of(*comparisons: Comparison) -> str:
-    return "\n".join(line for section in sections(comparisons) for line in [section.title, *section.lines])
+    return "\n".join(line for title, lines in sections(comparisons).items() for line in [title, *lines])
 
 
 def test_decisions_checks_and_costs_are_counted_from_the_records() -> None:
@@ -80,16 +78,17 @@ def test_every_missing_verdict_is_counted_apart_from_ties() -> None:
         opinions("plain", "self-rag"),
         opinions(None, "self-rag"),
         opinions(None, None, failure="refused"),
-        Judged(()),
+        opinions(),
         None,
     ]
     text = text_of(*(comparison(judged=one) for one in found))
-    assert "Of 5 pairs of answers it prefers self-rag on 1 and plain on 0, and sees a tie on 1." in text
     for line in (
-        "1 of 7 were identical and not asked about: no preference.",
-        "1 of 7 got another preference when the order of the answers was changed: no preference.",
-        "1 of 7 got a reply that is not in the form asked for: no preference.",
-        "1 of 7 got no reply, because the model failed or refused: no preference.",
+        "Of 5 pairs of answers the judge prefers self-rag on 1 and plain on 0, a share of 1.00 [0.03, 1.00] for "
+        "self-rag, and sees a tie on 1.",
+        "1 of 6 were identical and not asked about: no preference.",
+        "1 of 6 got another preference when the order of the answers was changed: no preference.",
+        "1 of 6 got a reply that is not in the form asked for: no preference.",
+        "1 of 6 got no reply, because the model failed or refused: no preference.",
         "1 of 7 were not judged: no preference.",
         "Accuracy: self-rag 1, plain 0, tie 1, undecided 3.",
     ):
@@ -114,12 +113,12 @@ def test_questions_that_failed_are_said_and_not_compared() -> None:
 async def prose(says: Any, folder: Path) -> Any:
     writer = Writer(says)
     with Replies(folder / "judgements.jsonl") as replies:
-        return await prose_of(judge_of(writer, replies), [comparison()]), writer
+        return await sum_up(judge_of(writer, replies), "colours", [comparison()]), writer
 
 
 async def test_the_models_text_stands_where_both_orders_agree(tmp_path: Path) -> None:
     found, writer = await prose(lambda _: "Use plain here.\npreferred: plain", tmp_path)
-    assert (found.text, found.preferred, found.left_out) == ("Use plain here.", "plain", None)
+    assert (found.reasons, found.preference) == (["Use plain here."], "plain")
     first, second = (inputs["figures"] for inputs in writer.asked)
     assert "Answered: self-rag 1, plain 1" in first
     assert "Answered: plain 1, self-rag 1" in second
@@ -141,8 +140,8 @@ def by_order(inputs: dict[str, Any]) -> str:
 )
 async def test_its_text_is_left_out_with_a_sentence(says: Any, preferred: str, why: str, tmp_path: Path) -> None:
     found, _ = await prose(says, tmp_path)
-    assert (found.text, found.preferred) == ("", preferred)
-    assert why in (found.left_out or "")
+    assert (found.reasons, found.preference) == ([], preferred)
+    assert why in LEFT_OUT[preferred]
 
 
 async def test_a_single_question_has_no_overall_analysis(tmp_path: Path) -> None:

@@ -263,7 +263,7 @@ def test_the_documents_of_a_set_are_relative_to_its_file(read: Any, tmp_path: Pa
     ("docs", "part"),
     [
         (["b.md"], "line 2: docs differs from line 1: a set is asked of the same documents, so make two sets."),
-        ({"path": "a.md"}, "line 2: docs is {'path': 'a.md'}: write a text, or a list of texts."),
+        ({"path": "a.md"}, "line 2: docs is {'path': 'a.md'}: write a text."),
         ([1.5, None], "line 2: docs differs"),
     ],
 )

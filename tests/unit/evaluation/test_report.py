@@ -13,11 +13,11 @@ import pytest
 from core.markup import Html
 from evaluation.measures.joined_rows import rows_of
 from evaluation.measures.metrics import summarise
-from evaluation.records import Dataset, Example, Gold, Judgements, Pair, Record
+from evaluation.records import Dataset, Example, Gold, Judgements, Record
 from evaluation.reporting import charts
 from evaluation.reporting.failure_page import failures, kinds_of
 from evaluation.reporting.report import page, write_report
-from tests.unit.evaluation.sample_records import example, record, said, seen
+from tests.unit.evaluation.sample_records import compared, example, record, said, seen
 
 EVIL = "<script>alert('x')</script>"
 GOLD = (Gold(source="a.md", text="Turing"),)
@@ -63,7 +63,7 @@ def shown() -> str:
     """The page of two systems."""
     systems = "self-rag", f"plain {EVIL}"
     everything = [one for system in systems for one in records(system)]
-    pairs = [Pair("1", *systems, "self-rag", "self-rag", "self-rag")]
+    pairs = [compared("1", systems[0], systems[-1], systems[0], systems[0])]
     summary = summarise(EXAMPLES, everything, Judgements(pairs=pairs, agreement=0.9))
     return page(f"set {EVIL}", EXAMPLES, everything, summary)
 
@@ -71,7 +71,7 @@ def shown() -> str:
 @pytest.fixture
 def _undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """No pictures, which take a second to draw."""
-    for picture in ("overview", "calibration", "risk_coverage", "cost_quality", "relevance", "chip"):
+    for picture in ("overview", "calibration", "risk_coverage", "cost_quality", "relevance"):
         monkeypatch.setattr(charts, picture, lambda *_: Html(""))
 
 
@@ -191,7 +191,7 @@ def test_the_page_says_when_it_wins_if_plain_was_asked_too() -> None:
 def test_the_page_has_the_rag_metrics_the_costs_and_what_the_judge_left_open() -> None:
     examples = [example("a", answerable=True, references=("the Seine",))]
     made = [record("a", system, read=[seen("Paris lies on the Seine.")]) for system in ("self-rag", "plain")]
-    pair = Pair("a", "self-rag", "plain", None, None, None, failed=True)
+    pair = compared("a", "self-rag", "plain", None, None)
     judged = Judgements(pairs=[pair], asked=11, unanswered=2, reason=EVIL)
     text = re.sub(r"<[^>]+>", " ", page("rivers", examples, made, summarise(examples, made, judged), judged))
     for expected in ("both read", "self-rag ÷ plain", "It gave no verdict on 2 of 11 questions."):

@@ -152,5 +152,5 @@ def test_without_enough_to_go_by_nothing_is_known_and_nothing_fails() -> None:
 
 
 def test_a_difference_taken_the_other_way_round_swaps_its_bounds() -> None:
-    assert -Difference(0.5, 0.25, 0.75, 0.01, 9) == Difference(-0.5, -0.75, -0.25, 0.01, 9)
-    assert -Difference(None, None, None, None, 0) == Difference(None, None, None, None, 0)
+    assert -Difference(0.5, 0.25, 0.75, 9, 0.01) == Difference(-0.5, -0.75, -0.25, 9, 0.01)
+    assert -Difference(None, None, None, 0, None) == Difference(None, None, None, 0, None)

@@ -10,24 +10,23 @@ import pytest
 from core.text import as_json
 from evaluation.comparison.compared_set import ComparedSet
 from evaluation.comparison.comparison import Comparison
-from evaluation.comparison.overall_prose import Prose
 from evaluation.comparison.written_forms import FORMS, as_csv, as_markdown
-from evaluation.records import Example
+from evaluation.records import Example, Pair
 from tests.unit.evaluation.sample_comparisons import comparison, opinions
 from tests.unit.evaluation.sample_records import seen
 
 HOSTILE = "</svg></script><script>alert(1)</script>\x1b[31m\u202eB ![x](http://e.vil) | `c`\n# Head\n- item"
 
 
-def compared(*comparisons: Comparison, name: str | None = "colours", prose: Prose | None = None) -> ComparedSet:
-    return ComparedSet(name, "gpt", comparisons, prose)
+def compared(*comparisons: Comparison, name: str | None = "colours", summed_up: Pair | None = None) -> ComparedSet:
+    return ComparedSet(name, "gpt", comparisons, summed_up)
 
 
 def hostile() -> ComparedSet:
     example = Example(id="e1", question=HOSTILE, references=(HOSTILE,))
     one = comparison(HOSTILE, HOSTILE + "!", example=example, seen=[seen(HOSTILE, 0.9, HOSTILE)])
     judged = opinions("plain", "plain", reason=HOSTILE)
-    return compared(Comparison(example, one.ours, one.plain, judged), name=HOSTILE, prose=Prose(HOSTILE, "plain", None))
+    return compared(Comparison(example, one.ours, one.plain, judged), name=HOSTILE, summed_up=judged)
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -68,7 +67,7 @@ def test_csv_has_a_row_for_each_question_and_no_formula() -> None:
 
 
 def test_json_holds_every_part() -> None:
-    found = compared(comparison(judged=opinions("self-rag", "self-rag")), prose=Prose("", "orders_disagree"))
+    found = compared(comparison(judged=opinions("self-rag", "self-rag")), summed_up=opinions("self-rag", "plain"))
     data: dict[str, Any] = json.loads(as_json(found.as_json()))
     assert set(data) == {"set", "judge", "questions", "overall"}
     one = data["questions"][0]

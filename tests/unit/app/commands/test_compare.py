@@ -15,8 +15,8 @@ from langchain_core.prompts import ChatPromptTemplate
 
 from app.cli import main, parse
 from core.errors import ModelError
-from evaluation.comparison.criteria import COMPARE
-from evaluation.comparison.overall_prose import ANALYSE
+from evaluation.comparison.compared_set import ANALYSE
+from evaluation.judging.criteria import COMPARE
 from models.usage import NodeBudget
 from prompts.generate import GENERATE, PLAIN
 from tests.unit.app.scripted_commands import enter_folder

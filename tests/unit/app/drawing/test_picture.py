@@ -8,8 +8,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from app.drawing.picture import Picture, graph_picture, require_writable
+from app.drawing.picture import SUFFIXES, Picture, graph_picture
 from app.drawing.visits import Visits, wrapped
+from app.options import require_output
 from app.results.result import Result, ResultUsage
 from core.errors import RequestError
 from graph.builder import build_graph
@@ -139,7 +140,7 @@ def test_a_run_that_stopped_at_its_first_node_is_drawn() -> None:
     visited = {name for name, element in groups(picture, "data-node").items() if not is_pale(element)}
     assert visited == {"__start__", "decide", "finish", "__end__"}
     assert not any(is_pale(element) for element in groups(graph_picture(), "data-node").values())
-    assert shown_in(picture, "decide")[2].startswith("stopped: model_failed: </svg>")
+    assert " ".join(shown_in(picture, "decide")[2:]).startswith("stopped: model_failed: </svg>")
 
 
 def test_hostile_texts_stay_texts() -> None:
@@ -192,8 +193,8 @@ def test_a_file_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
     (tmp_path / "folder.svg").mkdir()
     picture = graph_picture()
     for name in ("no folder/a.svg", "link.svg", "folder.svg", "a.gif"):
-        for refuse in (picture.save, require_writable):
+        for refuse in (picture.save, lambda path: require_output(path, *SUFFIXES)):
             with pytest.raises(RequestError, match=name.rpartition("/")[2]):
                 refuse(tmp_path / name)
-    require_writable(tmp_path / "a.svg")
+    require_output(tmp_path / "a.svg", *SUFFIXES)
     assert not (tmp_path / "a.svg").exists()

@@ -212,7 +212,7 @@ def test_markup_and_emoji_codes_are_shown_as_they_are(
 
 
 def indexing(said: str, screen: Screen) -> None:
-    with screen.indexing() as advance:
+    with screen.working("indexing", "files") as advance:
         advance(Advance(3, 10, 4, 1.0, shelf_of(said).path, 2.0))
 
 

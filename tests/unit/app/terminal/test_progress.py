@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from app.terminal.progress import asking, described, judging, show_routes, table
+from app.terminal.progress import asking, described, show_routes, table, timed
 from app.terminal.screen import Screen
 from core.types import Usage
 from evaluation.reporting.routes import Routed
@@ -54,7 +54,7 @@ def test_on_a_terminal_there_is_a_bar(capsys: pytest.CaptureFixture[str]) -> Non
     screen = screen_of(120)
     with asking(screen) as show:
         show(tally(30))
-    with judging(screen) as tell:
+    with timed(screen, "judging", "judgements") as tell:
         tell(1, 3)
     shown = capsys.readouterr().err
     assert all(part in shown for part in ("40/100", "210 calls", "1/3"))
@@ -66,7 +66,7 @@ def at(files: int) -> Advance:
 
 
 def test_indexing_in_a_pipe_is_told_now_and_then(now: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    with Screen().indexing() as advance:
+    with Screen().working("indexing", "files") as advance:
         for files in range(101):
             now["seconds"] += 0.5
             advance(at(files))
@@ -82,14 +82,14 @@ def test_indexing_in_a_pipe_is_told_now_and_then(now: Any, capsys: pytest.Captur
 
 @pytest.mark.parametrize("width", [0, 80])
 def test_nothing_to_index_shows_nothing(width: int, capsys: pytest.CaptureFixture[str]) -> None:
-    with screen_of(width).indexing():
+    with screen_of(width).working("indexing", "files"):
         pass
     assert capsys.readouterr() == ("", "")
 
 
 def test_a_bar_is_taken_away_when_indexing_fails(capsys: pytest.CaptureFixture[str]) -> None:
     def fail() -> None:
-        with screen_of(80).indexing() as advance:
+        with screen_of(80).working("indexing", "files") as advance:
             advance(at(1))
             raise LookupError
 

@@ -7,7 +7,6 @@ import pytest
 from app.terminal.show_comparison import show_comparison
 from evaluation.comparison.compared_set import ComparedSet
 from evaluation.comparison.comparison import Comparison
-from evaluation.comparison.overall_prose import Prose
 from evaluation.records import Example
 from tests.unit.app.terminal.screens import screen_of
 from tests.unit.evaluation.sample_comparisons import comparison, opinions
@@ -30,7 +29,7 @@ def test_one_below_the_other_where_there_is_not(width: int, capsys: pytest.Captu
 def test_a_single_question_shows_the_passages_and_a_set_does_not(capsys: pytest.CaptureFixture[str]) -> None:
     show_comparison(SINGLE, screen_of(80))
     assert "Whales sing." in capsys.readouterr().out
-    show_comparison(ComparedSet("colours", "gpt", [comparison()], Prose("", "orders_disagree")), screen_of(80))
+    show_comparison(ComparedSet("colours", "gpt", [comparison()], opinions("self-rag", "plain")), screen_of(80))
     text = capsys.readouterr().out
     assert "Whales sing." not in text
     assert "1 of 2 passages found" in text
@@ -43,7 +42,7 @@ def test_no_text_of_others_forges_a_line_or_controls_the_terminal(
     example = Example(id="e1", question=HOSTILE, references=(HOSTILE,))
     one = comparison(HOSTILE, "Blue.", example=example, seen=[seen(HOSTILE, 0.9, HOSTILE)])
     judged = opinions("plain", "plain", reason=HOSTILE)
-    found = ComparedSet(HOSTILE, "gpt", [Comparison(example, one.ours, one.plain, judged)], Prose(HOSTILE, "plain"))
+    found = ComparedSet(HOSTILE, "gpt", [Comparison(example, one.ours, one.plain, judged)], judged)
     show_comparison(found, screen_of(width))
     text = capsys.readouterr().out
     assert "\x1b" not in text

@@ -18,7 +18,7 @@ GRADE = {"id": "a", "source": "/docs/lease.txt", "page": None, "row": None}
 STEPS: dict[str, tuple[dict[str, Any], str, list[str]]] = {
     "decide": (
         {"route": "retrieve", "verdict": verdict("retrieve", {"retrieve": 0.9, "direct": 0.1}, LONG)},
-        "retrieve",
+        "retrieve 0.90",
         [f"retrieve 0.90 · {LONG}"],
     ),
     "grade_documents": (
@@ -26,15 +26,15 @@ STEPS: dict[str, tuple[dict[str, Any], str, list[str]]] = {
             "relevant": 1,
             "grades": [{**GRADE, "verdict": verdict(label, None, LONG)} for label in ("relevant", "unknown")],
         },
-        "1 of 2 relevant",
+        "relevant; unknown",
         [f"relevant · lease.txt · {LONG}", f"unknown · lease.txt · {LONG}"],
     ),
     "hallucination_check": (
         {"claims": [{"text": CLAIM, "verdict": verdict("no support", None, LONG), "quoted": False}]},
-        "0 of 1 claims fully supported",
+        "no support",
         [f"no support · “{CLAIM}” · {LONG}"],
     ),
-    "answer_check": ({"usefulness": [verdict("5", None, LONG)]}, "usefulness", [f"5 · {LONG}"]),
+    "answer_check": ({"usefulness": [verdict("5", None, LONG)]}, "usefulness 5", [f"5 · {LONG}"]),
 }
 
 

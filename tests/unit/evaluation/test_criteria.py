@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from core.errors import ModelError
-from evaluation.comparison.criteria_judge import DISAGREED, FAILED, IDENTICAL, TIE, UNREADABLE
-from evaluation.records import Example
+from evaluation.records import DISAGREED, FAILED, IDENTICAL, TIE, UNREADABLE, Example
 from models.failures import TransientModelError, UnusableRequestError
 from tests.unit.evaluation.sample_comparisons import comparison, judged_by, reply
 

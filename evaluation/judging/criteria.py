@@ -1,13 +1,15 @@
 """The prompt that compares two answers on four criteria, and how its reply is read."""
 
 import re
+from collections.abc import Mapping
 
 from langchain_core.prompts import ChatPromptTemplate
 
 from evaluation.judging.judge_prompts import FERRY, MILL, NO_ANSWER
+from evaluation.records import TIE, Opinion
 
 CRITERIA = ("relevance", "accuracy", "completeness", "conciseness")
-MAX_TOKENS = 300
+COMPARE_MAX_TOKENS = 300
 NO_REFERENCE = "There is no reference answer."
 
 # The changing part, the answers, comes last: both orders share the prefix.
@@ -18,11 +20,21 @@ ASK = (
 )
 FIELD = re.compile(rf"^[^\w\n]*({'|'.join(CRITERIA)}|reason|preferred)[^\w\n:]*:(.*)$", re.IGNORECASE | re.MULTILINE)
 LABEL = re.compile(r"\b(first|second|tie|equal|both|neither)\b", re.IGNORECASE)
+NAMED = re.compile(r"\b(?:the )?(first|second) answer\b", re.IGNORECASE)
 
 
 def reference_text(text: str | None) -> str:
     """Return the part of the prompt that holds the reference answer; ``text`` must be delimited data."""
     return NO_REFERENCE if text is None else f'<answer id="reference">\n{text}\n</answer>'
+
+
+def opinion_of(reply: str, systems: Mapping[str, str], failure: str | None = None) -> Opinion:
+    """Read a reply; ``systems`` has the names of the systems whose answers stood ``first`` and ``second``."""
+    said, names = fields_of(reply), {**systems, TIE: TIE}
+    labels = {name: label_of(said.get(name)) for name in (*CRITERIA, "preferred")}
+    named = {name: names[label] if label else None for name, label in labels.items()}
+    reason = NAMED.sub(lambda match: f"the answer of {systems[match[1].lower()]}", said.get("reason", ""))
+    return Opinion(systems["first"], named.pop("preferred"), named, reason, failure)
 
 
 def fields_of(reply: str) -> dict[str, str]:
@@ -36,7 +48,7 @@ def fields_of(reply: str) -> dict[str, str]:
 def label_of(value: str | None) -> str | None:
     """Return ``first``, ``second`` or ``tie``; None if the value names none of them, or more than one."""
     labels = {word.lower() for word in LABEL.findall(value or "")}
-    labels = {label if label in ("first", "second") else "tie" for label in labels}
+    labels = {label if label in ("first", "second") else TIE for label in labels}
     return labels.pop() if len(labels) == 1 else None
 
 
