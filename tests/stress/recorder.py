@@ -32,9 +32,8 @@ from run.state import SelfRAGState
 from tests.integration.loopback import Loopback, Sent
 from tests.integration.misbehaviour import Wire, reply
 from tests.scripted import is_of, marks_of
-from tests.stress.faults.faulty_server import TICKET
 from tests.stress.faults.random_model import completion_for
-from tests.stress.faults.tickets import THINGS, TicketRetriever, passages
+from tests.stress.faults.tickets import THINGS, TICKET, TicketRetriever, passages
 
 CALL_SECONDS = 0.004
 ROOMY = Limits(rewrites=2, drafts=3, model_calls=500, tokens=10**7, seconds=600)

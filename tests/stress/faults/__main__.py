@@ -26,7 +26,7 @@ from run.state import SelfRAGState
 from tests.integration.graph.invariants import violations
 from tests.integration.loopback import in_another_process
 from tests.stress.faults.faulty_server import FaultyServer
-from tests.stress.faults.tickets import THINGS, TicketRetriever, passages
+from tests.stress.faults.tickets import THINGS, TicketRetriever, passages, ticket
 from tests.stress.harness import Tally
 
 HUNG_SECONDS = 30  # beyond the question's limit: long after all that may delay a run on a busy machine
@@ -109,6 +109,7 @@ async def ask_all(graph: SelfRAGGraph, chat: Chat, questions: int, seed: int, at
 async def ask(graph: SelfRAGGraph, number: int, seed: int) -> Asked:
     """Ask one question, streamed or not, with a watchdog."""
     context, limits = settings_of(number, seed)
+    ticket.set(str(number))
     question = f"What does ticket {number} say about the {THINGS[number % len(THINGS)]}?"
     began = time.perf_counter()
     try:

@@ -1,14 +1,12 @@
 """Serve a random model with faults in a share of the replies; count requests by question."""
 
-import re
 from collections import Counter
 from random import Random
 
 from tests.integration.loopback import Loopback, Sent
 from tests.integration.misbehaviour import FAULTS, Wire, refusal, reply
 from tests.stress.faults.random_model import completion_for
-
-TICKET = re.compile(r"\bticket (\d+)\b")
+from tests.stress.faults.tickets import TICKET
 
 
 class FaultyServer(Loopback):

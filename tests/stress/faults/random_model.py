@@ -18,6 +18,7 @@ from prompts.hallucination_check import SUPPORT
 from prompts.rewrite_query import REWRITE_QUERY
 from tests.integration.misbehaviour import Completion, completion_of
 from tests.scripted import Marks, asks_for_a_reason, is_of, marks_of
+from tests.stress.faults.tickets import TICKET
 
 # How often each label is chosen: often enough that runs end in every way.
 ODDS: tuple[tuple[Choice, Mapping[str, float]], ...] = (
@@ -65,7 +66,8 @@ def _verdict(
 
 def _text(kind: str, messages: Messages, dice: Random) -> str:
     if kind == "query":
-        return f"other words {dice.randrange(10**6)}"
+        number = TICKET.findall(str(messages[-1]["content"]))[-1]
+        return f"ticket {number} in other words {dice.randrange(10**6)}"
     if kind == "direct":
         return "The answer is four."
     if kind == "brief":
