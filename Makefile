@@ -69,7 +69,7 @@ stress: ## break things on purpose, in full: faults, kills, bit flips, critics, 
 	$(PYTHON) -m tests.stress.hostile
 
 stress-smoke: ## a little of each stress run, by fixed seeds: about three minutes
-	$(PYTHON) -m tests.stress.critics --questions 20 --most 500
+	$(PYTHON) -m tests.stress.critics --questions 20
 	$(PYTHON) -m tests.stress.faults --questions 80
 	$(PYTHON) -m tests.stress.graph_kills --kills 4
 	$(PYTHON) -m tests.stress.threads kills --kills 2 --threads 3

@@ -12,13 +12,13 @@ from random import Random
 from typing import Any, cast
 
 import httpx
-import psycopg
 from langchain_core.documents import Document
 from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
 
 from app.conversations.postgres.checkpoints import SharedSaver
 from app.conversations.postgres.database import SharedDatabase
+from app.conversations.postgres.threads import SharedThreads
 from app.conversations.store import Threads
 from app.front_door import SelfRAG
 from app.results.result import result_of
@@ -34,20 +34,26 @@ from models.generator import Generator
 from run.context import Context, RetrieverLike, Services
 from run.state import SelfRAGState
 from tests.integration.server.scripted_server import events_of
-from tests.stress.faults.tickets import TicketRetriever, passages
-from tests.stress.graph_kills import opened
 from tests.stress.harness import PROCESSES, Tally, ended_alone, start
-from tests.stress.recorder import ROOMY, Call, Expected, Recorder, context_of, finished, start_of, stepwise
+from tests.stress.recorder import (
+    ROOMY,
+    Call,
+    Expected,
+    Recorder,
+    context_of,
+    differences,
+    nodes_of,
+    saved_in,
+    state_in,
+    stepwise,
+)
+from tests.stress.tickets import TicketRetriever, question_of
 
 AT_ONCE = 16
 SILENCE = 2.0  # seconds after which the other servers take a server for dead
 HUNG_SECONDS = 180
 LONGEST = 120.0  # seconds in which a run has to end
-COMPARED = set("question standalone answer outcome stop_reason queries claims citations candidates".split())
-HELD = """
-SELECT runs.id FROM selfrag.runs JOIN selfrag.leases ON leases.name = 'run ' || runs.id
-JOIN selfrag.processes ON processes.name = leases.process WHERE state = 'unfinished'
-"""
+COMPARED = "question standalone answer outcome stop_reason queries claims citations candidates".split()
 Event = tuple[int, str, dict[str, Any]]
 
 
@@ -70,20 +76,14 @@ def serve(store: Path | str, base_url: str, model: str, markers: bool, ready: Co
     ``store`` is the folder of the threads, or the address of a database that several servers share.
     """
     chat = openai_chat(model, base_url=base_url, api_key="none", call_seconds=60)
-    retriever: RetrieverLike = MarkerRetriever() if markers else TicketRetriever(passages())
+    retriever: RetrieverLike = MarkerRetriever() if markers else TicketRetriever()
     named = ChatOpenAI(model=model, api_key=SecretStr("none"), base_url=base_url)
     rag = SelfRAG(retriever=retriever, model=named, settings=Settings())
     rag.services = Services(Generator(chat), Critic(chat), retriever)
     rag.context = Context(limits=ROOMY)
     rag.graph = build_graph(rag.services)
-    options = ServerOptions(at_once=AT_ONCE)
-    if isinstance(store, Path):
-        app = create_app(rag, options, threads=Threads(store))
-    else:
-        from app.conversations.postgres.threads import SharedThreads
-
-        threads = SharedThreads(store, silence=SILENCE)
-        app = create_app(rag, options, threads=threads)
+    threads = Threads(store) if isinstance(store, Path) else SharedThreads(store, silence=SILENCE)
+    app = create_app(rag, ServerOptions(at_once=AT_ONCE), threads=threads)
     listening = listen("127.0.0.1", 0)
     server_of(app, lambda: ready.send(listening.getsockname()[1])).run(sockets=[listening])
 
@@ -107,7 +107,6 @@ class Asked:
     thread: str | None = None
     before: list[Any] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
-    moved: int = 0
 
 
 class Cluster:
@@ -150,7 +149,7 @@ class Cluster:
 
     async def ask(self, number: int, place: int, thread: str | None) -> Asked:
         """Ask a question at a server, in a thread or by itself, as one that stands alone: it is compared."""
-        question = start_of(number)["question"]
+        question = question_of(number)
         before = await self.turns(thread) if thread else []
         strategy = context_of(number).strategy
         run = await self.post(place, thread, question=question, standalone=question, strategy=strategy)
@@ -169,7 +168,7 @@ class Cluster:
             try:
                 await self.follow_here(asked)
             except (httpx.HTTPError, httpx.StreamError, KeyError):
-                asked.at, asked.moved = (asked.at + 1) % self.places, asked.moved + 1
+                asked.at = (asked.at + 1) % self.places
                 if not self.shared:
                     asked.events.clear()
                 await asyncio.sleep(0.05)
@@ -185,53 +184,33 @@ class Cluster:
 
     def struck(self, place: int, asked: list[Asked]) -> dict[str, Counter[str]]:
         """Count the finished turns of each node in the checkpoints of the runs that a kill at this place struck."""
-        here = [one for one in asked if one.place == place]
+        runs = [one.run for one in asked if one.place == place]
+        return {run: nodes_of(state) for run, state in self._saved(runs).items() if state}
+
+    def _saved(self, runs: list[str]) -> dict[str, dict[str, Any]]:
         if isinstance(self.store, Path):
-            return _struck_alone(self.store, here)
+            files = {run: self.store / "checkpoints" / f"{run}.sqlite" for run in runs}
+            there = {run: path for run, path in files.items() if path.exists() and path.stat().st_size}
+            return {run: saved_in(path, [run])[run] for run, path in there.items()}
         database = SharedDatabase(self.store)
         try:
-            with psycopg.connect(self.store) as connection:
-                unfinished = {row[0] for row in connection.execute(HELD).fetchall()}
             saver = SharedSaver(database, cast("Any", None))  # a lease is for what writes
-            return {one.run: finished(saver.get_tuple(_thread(one))) for one in here if one.run in unfinished}
+            return {run: state_in(saver, run) for run in runs}
         finally:
             database.close()
 
 
-def _struck_alone(folder: Path, asked: list[Asked]) -> dict[str, Counter[str]]:
-    found, threads = {}, Threads(folder)
-    for one in asked:
-        path = folder / "checkpoints" / f"{one.run}.sqlite"
-        if threads.turns(str(one.thread))[-1].state == "finished":
-            continue
-        found[one.run] = Counter[str]()
-        if path.exists() and path.stat().st_size:
-            saver = opened(path)
-            found[one.run] = finished(saver.get_tuple(_thread(one)))
-            saver.conn.close()
-    threads.close()
-    return found
-
-
-def _thread(asked: Asked) -> Any:
-    return {"configurable": {"thread_id": asked.run, "checkpoint_ns": ""}}
-
-
-async def kill_all(cluster: Cluster, recorder: Recorder, kills: int, count: int, *, every: int, keep: bool) -> Tally:
+async def kill_all(cluster: Cluster, recorder: Recorder, kills: int, count: int, *, every: int) -> Tally:
     """Ask ``count`` questions, kill a server, follow them to the end and compare, ``kills`` times.
 
-    Every so many a question is in a thread, and ``keep`` asks the next questions in the same threads again.
+    Every so many a question is in a thread, which goes on from one kill to the next.
     """
     tally, dice, span = Tally(kills=kills), Random(recorder.seed), 0.0
-    kept: dict[int, str] = {}
     await asyncio.gather(*(cluster.start(place) for place in range(cluster.places)))
+    threads = {number: await cluster.new_thread(number % cluster.places) for number in range(0, count, every)}
     for turn in range(kills + 1):
         numbers = range(turn * count, (turn + 1) * count)
         references = {number: await stepwise(number, recorder) for number in numbers}
-        threads: dict[int, str] = kept if keep else {}
-        for number in numbers:
-            if number % every == 0 and number % count not in threads:
-                threads[number % count] = await cluster.new_thread(number % cluster.places)
         first, starting = len(recorder.calls), time.perf_counter()
         asked = await asyncio.gather(
             *(cluster.ask(number, number % cluster.places, threads.get(number % count)) for number in numbers)
@@ -280,12 +259,10 @@ async def judge(
     """
     expected, state = reference
     found = expected.violations(calls if done is None else after, done or Counter())
-    once = sum((prompts for turns in expected.turns.values() for prompts in turns), Counter[str]())
-    tally.again += (Counter(call.prompt for call in calls) - once).total()
+    tally.again += expected.again(calls)
     tally.calls += len(calls)
     tally.questions += 1
     tally.counts["struck"] += done is not None
-    tally.counts["moved"] += one.moved
     if [number for number, _, _ in one.events] != list(range(1, len(one.events) + 1)):
         found.append(f"its events are numbered {[number for number, _, _ in one.events]}")
     for place in range(cluster.places if cluster.shared else 0):
@@ -298,15 +275,10 @@ async def judge(
         return [*found, f"it is {kind}: {data}"]
     result = data["result"]
     tally.outcomes[result["outcome"]] += 1
-    wanted = result_of(state).model_dump(mode="json", include=COMPARED)
-    found += [f"{name} is not as without kills" for name in wanted if result[name] != wanted[name]]
-    went = sorted(step["node"] for step in result["path"] if step["node"] != "contextualize")
-    way = sorted(step["node"] for step in state["path"])
-    if went != way:
-        found.append(f"went {went} where {way} is the way without kills")
-    told = sorted(data["node"] for _, kind, data in one.events if kind == "node_finished")
-    if told != sorted(step["node"] for step in result["path"]):
-        found.append(f"the nodes {told} were told")
+    found += differences(result, result_of(state).model_dump(mode="json"), COMPARED)
+    told = Counter(data["node"] for _, kind, data in one.events if kind == "node_finished")
+    if told != nodes_of(result):
+        found.append(f"the nodes {dict(told)} were told")
     if one.thread:
         *before, last = await cluster.turns(one.thread)
         if before != one.before:

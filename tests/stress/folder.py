@@ -32,7 +32,8 @@ class Folder:
         version = self.versions.get(number, 0) + 1
         self.versions[number] = version
         self.path.mkdir(parents=True, exist_ok=True)
-        self.file(number).write_bytes(KINDS[kind_of(number)](sentences(self.name, number, version)))
+        lines = [sentence(self.name, number, version, row) for row in range(ROWS)]
+        self.file(number).write_bytes(KINDS[kind_of(number)](lines))
 
     def file(self, number: int) -> Path:
         """The path of a document."""
@@ -62,11 +63,6 @@ class Folder:
             os.path.realpath(self.file(number)): sentence(self.name, number, version, ROWS // 2)
             for number, version in self.versions.items()
         }
-
-
-def sentences(name: str, number: int, version: int) -> list[str]:
-    """The sentences of one version of a document."""
-    return [sentence(name, number, version, row) for row in range(ROWS)]
 
 
 def sentence(name: str, number: int, version: int, row: int) -> str:
@@ -101,19 +97,14 @@ def _docx(lines: list[str]) -> bytes:
     return docx("".join(map(p, lines)))
 
 
-def pdf_of(pages: list[list[str]]) -> bytes:
-    """Build a PDF from the lines of each page."""
+def _pdf(lines: list[str]) -> bytes:
     pdf = FPDF()
     pdf.set_font("Helvetica", size=8)
-    for lines in pages:
+    for page in (lines[: ROWS // 2], lines[ROWS // 2 :]):
         pdf.add_page()
-        for line in lines:
+        for line in page:
             pdf.cell(0, 5, line, new_x="LMARGIN", new_y="NEXT")
     return bytes(pdf.output())
-
-
-def _pdf(lines: list[str]) -> bytes:
-    return pdf_of([lines[: ROWS // 2], lines[ROWS // 2 :]])
 
 
 KINDS: dict[str, Callable[[list[str]], bytes]] = {

@@ -2,18 +2,13 @@
 
 import os
 import sqlite3
-from collections import Counter
 from collections.abc import Collection, Mapping
 from contextlib import closing, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
-import numpy as np
-
 from core.files import is_below
-from retrieval.index.schema import Snapshot
-from retrieval.index.store import PassageStore
 from retrieval.library.library import Library
 from retrieval.store import Search
 from tests.stress.folder import ROWS
@@ -33,16 +28,6 @@ class Expected:
     on_disk: Mapping[str, str]
     removable: Collection[str]
     known: Mapping[str, str]
-
-
-@dataclass
-class Inspected:
-    """Records found, violations, and whether the vector file was current."""
-
-    records: dict[str, str] = field(default_factory=dict)
-    violations: list[str] = field(default_factory=list)
-    asked: int = 0
-    vector_file: bool = True
 
 
 def records_in(database: Path) -> dict[str, str]:
@@ -65,58 +50,29 @@ def lost(expected: Expected, after: Mapping[str, str]) -> list[str]:
             found.append(f"{Path(path).name} was indexed and is not any more")
         elif after[path] not in (sha256, expected.on_disk[path]):
             found.append(f"{Path(path).name} is indexed as it never was")
+    left = set(expected.removable) & set(after)
+    if 0 < len(left) < len(expected.removable):
+        found.append(f"of {len(expected.removable)} files that are removed together {len(left)} are left")
     return found
 
 
-def torn(removed: Collection[str], after: Collection[str]) -> list[str]:
-    """Report files removed in one transaction that are only partly gone."""
-    left = set(removed) & set(after)
-    return (
-        [f"of {len(removed)} files that are removed together {len(left)} are left"]
-        if 0 < len(left) < len(removed)
-        else []
-    )
-
-
-def inspect(home: Path, expected: Expected, dice: Random, *, removing: bool, whole: bool) -> Inspected:
-    """Open the index in ``home``, which may change it, and check everything in it.
-
-    ``removing`` says that the files in ``removable`` were about to go together. ``whole`` syncs and verifies it.
-    """
-    found = Inspected()
+def inspect(home: Path, expected: Expected, dice: Random) -> tuple[dict[str, str], list[str]]:
+    """Open the index in ``home``, check, sync and verify it; return the records that it had, and violations."""
+    records: dict[str, str] = {}
     try:
         with Library.open(home, BagOfWords(), embedding_name="bow") as library:
-            _look(library, home, expected, found)
-            if removing:
-                found.violations += torn(expected.removable, found.records)
-            current = [path for path, sha256 in found.records.items() if expected.on_disk.get(path) == sha256]
-            found.asked = min(ASKED, len(current))
-            found.violations += _unfound(library, {path: expected.known[path] for path in current}, dice)
-            found.vector_file = not _embedded(library).vectors.rebuilt
-            if whole:
-                found.violations += _not_whole(library, expected)
+            records = records_in(home / "index.sqlite")
+            found = lost(expected, records)
+            for source in library.sources():
+                if source.status != "indexed" or not 0 < source.passages <= ROWS:
+                    found.append(f"{source.path.name} is {source.status} with {source.passages} passages")
+            current = [path for path, sha256 in records.items() if expected.on_disk.get(path) == sha256]
+            found += _unfound(library, {path: expected.known[path] for path in current}, dice)
+            found += _not_whole(library, expected)
     except Exception as error:  # noqa: BLE001 - an index that cannot be used is what is looked for
-        found.violations.append(f"it cannot be used: {type(error).__name__}: {error}")
-    found.violations += [f"{path.name} is there" for path in home.glob("*.damaged-*")]
-    if whole:
-        found.violations += [f"{path.name} is left" for path in home.glob("*.partial")]
-    return found
-
-
-def _embedded(library: Library) -> PassageStore:
-    """Return the store with its tables and its vectors."""
-    assert isinstance(library.store, PassageStore)
-    return library.store
-
-
-def _look(library: Library, home: Path, expected: Expected, found: Inspected) -> None:
-    """Compare the records with what was committed, and the tables with each other."""
-    for source in library.sources():
-        if source.status != "indexed" or not 0 < source.passages <= ROWS:
-            found.violations.append(f"{source.path.name} is {source.status} with {source.passages} passages")
-    found.records = records_in(home / "index.sqlite")
-    found.violations += lost(expected, found.records)
-    found.violations += _disagreeing(library)
+        found = [f"it cannot be used: {type(error).__name__}: {error}"]
+    found += [f"{path.name} is left" for path in (*home.glob("*.damaged-*"), *home.glob("*.partial"))]
+    return records, found
 
 
 def _unfound(library: Library, known: Mapping[str, str], dice: Random) -> list[str]:
@@ -133,27 +89,6 @@ def _unfound(library: Library, known: Mapping[str, str], dice: Random) -> list[s
         if [one.id for one in found] != [by_words[0].id]:
             missed.append(f"{name} is indexed and searching by {way} does not find its passage")
     return missed
-
-
-def _disagreeing(library: Library) -> list[str]:
-    """Check that the passages, vectors, keyword and FAISS tables hold the same ids."""
-    wrong = []
-    store = _embedded(library)
-    with store.database.reading() as connection:
-        snapshot = Snapshot.of(connection)
-        ids = [id_ for (id_,) in connection.execute("SELECT id FROM passages")]
-        if len(ids) != snapshot.passages:
-            wrong.append(f"{len(ids)} passages are there and {snapshot.passages} are counted")
-        if {id_ for (id_,) in connection.execute("SELECT passage FROM vectors")} != set(ids):
-            wrong.append("passages and vectors in the database are not the same")
-        if {id_ for (id_,) in connection.execute("SELECT id FROM words_docsize")} != set(ids):
-            wrong.append("passages and words are not the same")
-        if ids:
-            anything = np.ones((1, snapshot.dimension), dtype=np.float32)
-            given = store.vectors.search(snapshot, anything, 2 * len(ids))
-            if Counter(given) != Counter(ids):
-                wrong.append(f"the vector index has {len(given)} passages and the database {len(ids)}")
-    return wrong
 
 
 def _not_whole(library: Library, expected: Expected) -> list[str]:

@@ -2,43 +2,34 @@
 
 import hashlib
 import json
+import sqlite3
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
+from pathlib import Path
 from random import Random
 from typing import Any, Self, cast
 
 import aiosqlite
-from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
-from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
+from app.conversations.checkpoints import PLAIN
 from graph.builder import SelfRAGGraph, build_graph
 from models.chat import Chat
 from models.connect import openai_chat
-from models.critic import Critic
-from models.generator import Generator
-from prompts.answer_check import USEFULNESS
-from prompts.compare_answers import BRIEF_ANSWER
-from prompts.decide import RETRIEVE
-from prompts.direct_generate import DIRECT_GENERATE
-from prompts.generate import GENERATE
-from prompts.grade_documents import RELEVANCE
-from prompts.hallucination_check import SUPPORT
-from prompts.rewrite_query import REWRITE_QUERY
-from run.context import Context, Limits, Services
+from run.context import Context, Limits
 from run.state import SelfRAGState
 from tests.integration.loopback import Loopback, Sent
 from tests.integration.misbehaviour import Wire, reply
-from tests.scripted import is_of, marks_of
-from tests.stress.faults.random_model import completion_for
-from tests.stress.faults.tickets import THINGS, TICKET, TicketRetriever, passages
+from tests.stress.random_model import completion_for, node_of
+from tests.stress.tickets import question_of, services_of, ticket_of
 
 CALL_SECONDS = 0.004
+NOWHERE = "http://127.0.0.1:9"
 ROOMY = Limits(rewrites=2, drafts=3, model_calls=500, tokens=10**7, seconds=600)
-# Plain values only: nothing in a file of checkpoints is unpickled or imported by name.
-PLAIN = JsonPlusSerializer(pickle_fallback=False, allowed_msgpack_modules=None)
 Done = Mapping[str, int]  # how many times each node of a question has finished
 
 
@@ -50,18 +41,6 @@ class Call:
     node: str
     prompt: str
     life: str
-
-
-NODES = {
-    marks_of(RETRIEVE.messages): "decide",
-    marks_of(RELEVANCE.messages): "grade_documents",
-    marks_of(REWRITE_QUERY): "rewrite_query",
-    marks_of(GENERATE): "generate",
-    marks_of(DIRECT_GENERATE): "direct_generate",
-    marks_of(SUPPORT.messages): "hallucination_check",
-    marks_of(USEFULNESS.messages): "answer_check",
-    marks_of(BRIEF_ANSWER): "compare_answers",
-}
 
 
 class Recorder(Loopback):
@@ -78,9 +57,7 @@ class Recorder(Loopback):
         messages = request["messages"]
         asked = json.dumps([messages, request.get("response_format")], sort_keys=True)
         prompt = hashlib.sha256(f"{self.seed} {asked}".encode()).hexdigest()[:16]
-        number = int(TICKET.findall(str([one["content"] for one in messages]))[-1])
-        node = next(node for marks, node in NODES.items() if is_of(messages, marks))
-        self.calls.append(Call(number, node, prompt, request["model"]))
+        self.calls.append(Call(int(ticket_of(messages)), node_of(messages), prompt, request["model"]))
         said = reply(completion_for(request, Random(prompt)), stream=bool(request.get("stream")))
         return replace(said, pause=CALL_SECONDS)
 
@@ -115,21 +92,38 @@ class Expected:
                 found.append(f"{node} made a call that {was}")
         return found
 
-    def forgotten(self, calls: Iterable[Call], done: Done) -> int:
-        """Count calls of unfinished turns that repeat a prompt of a finished turn."""
-        paid = {node: set().union(*turns[: done.get(node, 0)]) for node, turns in self.turns.items()}
-        return sum(call.prompt in paid.get(call.node, ()) for call in calls)
+    def again(self, calls: Iterable[Call]) -> int:
+        """Count the calls of all processes that no run without kills makes."""
+        once = sum((prompts for turns in self.turns.values() for prompts in turns), Counter[str]())
+        return (Counter(call.prompt for call in calls) - once).total()
 
 
-def finished(saved: Any) -> Counter[str]:
-    """Count finished turns of each node in a checkpoint, pending writes included."""
-    if saved is None:
-        return Counter()
-    steps = list(saved.checkpoint["channel_values"].get("path") or [])
-    for _, channel, value in saved.pending_writes or ():
-        if channel == "path":
-            steps += getattr(value, "value", value)
-    return Counter(step["node"] for step in steps)
+def state_in(saver: BaseCheckpointSaver[Any], thread: str) -> dict[str, Any]:
+    """The state of a run by its checkpoints, with what nodes wrote that have finished since the last."""
+    graph, _ = bound(NOWHERE, "nobody", saver)
+    return dict(graph.get_state({"configurable": {"thread_id": thread, "checkpoint_ns": ""}}).values)
+
+
+def saved_in(path: Path, runs: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """The state of each run by the checkpoints in a file."""
+    with closing(sqlite3.connect(path, check_same_thread=False)) as connection:
+        saver = SqliteSaver(connection, serde=PLAIN)
+        return {run: state_in(saver, run) for run in runs}
+
+
+def nodes_of(state: Mapping[str, Any]) -> Counter[str]:
+    """How many times each node has finished."""
+    return Counter(step["node"] for step in state.get("path") or [])
+
+
+def differences(state: Mapping[str, Any], reference: Mapping[str, Any], names: Iterable[str]) -> list[str]:
+    """What of a run is not as in the one that nothing killed: these fields, or its way."""
+    found = [f"{name} is not as without kills" for name in names if state[name] != reference[name]]
+    went, expected = nodes_of(state), nodes_of(reference)
+    went.pop("contextualize", None)  # which a thread adds
+    if went != expected:
+        found.append(f"went {dict(went)} where {dict(expected)} is the way without kills")
+    return found
 
 
 def context_of(number: int) -> Context:
@@ -139,18 +133,18 @@ def context_of(number: int) -> Context:
 
 def start_of(number: int) -> SelfRAGState:
     """The input of a question."""
-    return cast("SelfRAGState", {"question": f"What does ticket {number} say about the {THINGS[number % 10]}?"})
+    return cast("SelfRAGState", {"question": question_of(number)})
 
 
-def thread_of(number: int) -> RunnableConfig:
+def thread_of(number: int) -> Any:
     """The config of a question's thread."""
-    return {"configurable": {"thread_id": str(number), "checkpoint_ns": ""}, "recursion_limit": ROOMY.steps}
+    return {"configurable": {"thread_id": str(number)}, "recursion_limit": ROOMY.steps}
 
 
 def bound(base_url: str, name: str, saver: BaseCheckpointSaver[Any]) -> tuple[SelfRAGGraph, Chat]:
     """Build a graph over the model ``name`` at ``base_url``; return it with its client."""
     chat = openai_chat(name, base_url=base_url, api_key="none", call_seconds=60)
-    return build_graph(Services(Generator(chat), Critic(chat), TicketRetriever(passages())), saver), chat
+    return build_graph(services_of(chat), saver), chat
 
 
 async def stepwise(number: int, recorder: Recorder) -> tuple[Expected, SelfRAGState]:

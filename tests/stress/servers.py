@@ -31,7 +31,6 @@ def main() -> None:
         ("kills", f"{options.kills} of one of {SERVERS} servers with {options.questions} questions"),
         ("completed", f"{tally.outcomes.total():,} of {tally.questions:,} runs"),
         ("taken over", f"{tally.counts['struck']:,} runs of a server that was killed"),
-        ("followed on elsewhere", f"{tally.counts['moved']:,} times"),
         ("outcomes", listed(tally.outcomes)),
         ("calls", f"{tally.calls:,}"),
         ("asked anew of unfinished nodes", f"{tally.again:,}"),
@@ -42,7 +41,7 @@ def main() -> None:
 async def kill(url: str, kills: int, count: int, seed: int) -> Tally:
     """Kill servers over the database."""
     async with Recorder(seed).listening() as recorder:
-        return await kill_all(Cluster(url, recorder.base_url, SERVERS), recorder, kills, count, every=3, keep=False)
+        return await kill_all(Cluster(url, recorder.base_url, SERVERS), recorder, kills, count, every=3)
 
 
 if __name__ == "__main__":

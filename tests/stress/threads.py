@@ -1,7 +1,7 @@
 """Kill a server in the middle of ten threads, or load it with two hundred; nothing may be lost, mixed or paid twice.
 
     python -m tests.stress.threads kills [--kills 20] [--threads 10] [--seed 1]
-    python -m tests.stress.threads load [--threads 200] [--turns 20] [--at-once 16]
+    python -m tests.stress.threads load [--threads 200] [--turns 20]
 
 ``kills``: the server is a process that asks a model server in this one. Each of its threads is asked a question at the
 same time, and it is sent SIGKILL at a moment drawn evenly over the time that they take. The next process must answer
@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.harness import listed, option_parser, show_progress
-from tests.integration.openai_server import OpenAIServer
+from tests.integration.openai_server import serving
 from tests.stress.cluster import AT_ONCE, Asked, Cluster, kill_all, marked
 from tests.stress.harness import PROCESSES, Tally
 from tests.stress.recorder import Recorder
@@ -28,11 +28,10 @@ from tests.stress.recorder import Recorder
 def main() -> None:
     """Run one of the two, and print its figures."""
     PROCESSES.set_forkserver_preload(["tests.stress.cluster"])
-    what = sys.argv.pop(1) if len(sys.argv) > 1 and sys.argv[1] in ("kills", "load") else None
-    if what == "load":
-        options = option_parser(__doc__, threads=200, turns=20, at_once=AT_ONCE).parse_args()
-        asyncio.run(load(options.threads, options.turns, options.at_once))
-    options = option_parser(__doc__, kills=20, threads=10, seed=1).parse_args()
+    if sys.argv[1:2] == ["load"]:
+        options = option_parser(__doc__, threads=200, turns=20).parse_args(sys.argv[2:])
+        asyncio.run(load(options.threads, options.turns))
+    options = option_parser(__doc__, kills=20, threads=10, seed=1).parse_args(sys.argv[2:])
     tally = asyncio.run(kill(options.kills, options.threads, options.seed))
     rows = [
         ("kills", f"{options.kills} of a server with a question in each of {options.threads} threads"),
@@ -48,17 +47,15 @@ async def kill(kills: int, count: int, seed: int) -> Tally:
     """Kill a server by itself."""
     with tempfile.TemporaryDirectory() as folder:
         async with Recorder(seed).listening() as recorder:
-            return await kill_all(Cluster(Path(folder), recorder.base_url), recorder, kills, count, every=1, keep=True)
+            return await kill_all(Cluster(Path(folder), recorder.base_url), recorder, kills, count, every=1)
 
 
-async def load(count: int, turns: int, at_once: int) -> None:
-    """Ask ``turns`` questions of each of ``count`` threads, ``at_once`` of them at a time; then print."""
+async def load(count: int, turns: int) -> None:
+    """Ask ``turns`` questions of each of ``count`` threads, a few of them at a time; then print."""
     tally, total = Tally(), count * turns
-    memory: dict[int, float] = {}
-    model = OpenAIServer(models=("life-1",))
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        cluster = Cluster(folder, model.base_url, markers=True)
+    memory: list[float] = []
+    with serving(models=("life-1",)) as model, tempfile.TemporaryDirectory() as name:
+        cluster = Cluster(Path(name), model.base_url, markers=True)
         await cluster.start(0)
         server = cluster.servers[0]
         waiting: asyncio.Queue[tuple[int, str, int]] = asyncio.Queue()
@@ -73,8 +70,8 @@ async def load(count: int, turns: int, at_once: int) -> None:
                 result = asked.events[-1][2].get("result") or {}
                 tally.violated += [f"thread {number}, turn {turn}: {text}" for text in mixed(result, number)]
                 tally.questions += 1
-                if (share := tally.questions * 100 // total) in (25, 50, 75, 100):
-                    memory.setdefault(share, resident(server.process.pid))
+                if tally.questions in (total // 4, total):
+                    memory.append(resident(server.process.pid))
                 if turn + 1 < turns:
                     waiting.put_nowait((number, thread, turn + 1))
                 if tally.questions % 50 == 0:
@@ -82,39 +79,27 @@ async def load(count: int, turns: int, at_once: int) -> None:
                     model.sent.clear()
                     show_progress(f"{tally.questions:,} of {total:,} questions")
 
-        await asyncio.gather(*(ask_next() for _ in range(at_once)))
+        await asyncio.gather(*(ask_next() for _ in range(AT_ONCE)))
         listing = (await server.client.get("/api/threads")).json()["threads"]
-        tally.violated += [f"a thread has {one['turns']} turns" for one in listing if one["turns"] != turns]
-        if len(listing) != count:
-            tally.violated.append(f"{len(listing)} threads are listed")
-        size, left = sizes(folder)
-        if left:
-            tally.violated.append(f"{left} files of checkpoints are left")
+        if [one["turns"] for one in listing] != [turns] * count:
+            tally.violated.append(f"the threads are listed with {[one['turns'] for one in listing]} turns")
+        files = [path for path in Path(name).rglob("*") if path.is_file()]
+        if any(path.parent.name == "checkpoints" for path in files):
+            tally.violated.append("files of checkpoints are left")
+        size = sum(path.stat().st_size for path in files)
         await cluster.kill(0)
-    model.close()
     rows = [
-        ("threads", f"{count} of {turns} turns, {at_once} at once"),
+        ("threads", f"{count} of {turns} turns, {AT_ONCE} at once"),
         ("answered", f"{tally.questions:,}"),
-        ("memory", ", ".join(f"{megabytes:.0f} MB at {share} %" for share, megabytes in memory.items())),
-        ("100 % against 25 %", f"{memory[100] / memory[25]:.2f}"),
+        ("memory at a quarter, at the end", ", ".join(f"{megabytes:.0f} MB" for megabytes in memory)),
         ("files", f"{size / 1e6:.1f} MB, {size / max(1, tally.questions) / 1e3:.1f} KB a question"),
     ]
-    tally.conclude("threads-load", rows, threads=count, turns=turns, at_once=at_once, megabytes=memory, bytes=size)
-
-
-def sizes(folder: Path) -> tuple[int, int]:
-    """The bytes of all files, and the number of files of checkpoints."""
-    files = [path for path in folder.rglob("*") if path.is_file()]
-    return sum(path.stat().st_size for path in files), sum(path.parent.name == "checkpoints" for path in files)
+    tally.conclude("threads-load", rows, threads=count, turns=turns, megabytes=memory, bytes=size)
 
 
 def question_of(number: int, turn: int) -> str:
     """The first question names the thread, and the others lean on it."""
-    return (
-        f"Which word does thread {number} keep?"
-        if turn == 0
-        else f"And which word does it keep after {'a year ' * turn}?"
-    )
+    return f"And which word does it keep after {'a year ' * turn}?" if turn else f"Which word does thread {number} keep?"
 
 
 def mixed(result: dict[str, Any], number: int) -> list[str]:

@@ -14,8 +14,10 @@ import os
 import signal
 import tempfile
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -64,13 +66,26 @@ class Run:
 
     def start(self, name: str) -> None:
         """Start a worker, or the process that indexes."""
-        process = start(index, self.url, self.folder) if name == "index" else start(work, self.url)
-        self.processes[name] = process
+        self.processes[name] = start(forever, partial(index, self.folder) if name == "index" else work, self.url)
 
-    def kill(self, name: str) -> None:
-        """Kill a process, and start it again."""
-        ended_alone(self.processes[name])
-        self.start(name)
+    def kill_all(self, kills: int, server_kills: int) -> None:
+        """Kill processes, then the server, with changes between; then check."""
+        names = ["index", *(f"worker {number}" for number in range(WORKERS))]
+        for name in names:
+            self.start(name)
+        for number in range(kills + server_kills):
+            time.sleep(self.dice.uniform(*PAUSES))
+            if number % 5 == 0:
+                self.turn()
+            self.look()
+            if number < kills:
+                name = self.dice.choice(names)
+                ended_alone(self.processes[name])
+                self.start(name)
+            else:
+                self.kill_server()
+            show_progress(f"{number + 1} kills")
+        self.check()
 
     def kill_server(self) -> None:
         """Kill the postmaster; its processes end when they notice."""
@@ -111,18 +126,20 @@ class Run:
         with open_library(self.url) as library:
             while (waiting := library.require_queue().waiting(everywhere=True)) or state(library) != expected:
                 if time.monotonic() > deadline:
-                    self.tally.violated += [f"{waiting} files were not read", *differences(state(library), expected)]
+                    found = state(library)
+                    other = [path for path in expected.keys() | found.keys() if found.get(path) != expected.get(path)]
+                    self.tally.violated += [f"{path} is {found.get(path)}, not {expected.get(path)}" for path in other]
+                    self.tally.violated.append(f"{waiting} files were not read")
                     break
                 time.sleep(0.5)
             for process in self.processes.values():
                 ended_alone(process)
             if self.tally.violated:  # a sync would wait for what nobody reads
                 return
-            report = library.sync()
+            report, checked = library.sync(), library.verify()
             changed = [*report.added, *report.updated, *report.removed, *report.failed]
             self.tally.violated += [f"{path} was not in step" for path in changed]
-            found = library.verify()
-            self.tally.violated += [*found.repairs, *found.problems]
+            self.tally.violated += [*checked.repairs, *checked.problems]
 
 
 def write(path: Path, dice: Random) -> None:
@@ -143,46 +160,34 @@ def state(library: Any) -> dict[Path, tuple[str, int]]:
     return {source.path: (source.sha256 or source.reason, source.passages) for source in library.sources()}
 
 
-def differences(found: dict[Path, Any], expected: dict[Path, Any]) -> list[str]:
-    """Say which files are lost, left over, or not as they are on the disk."""
-    lost = [f"{path.name} is lost" for path in expected.keys() - found.keys()]
-    left = [f"{path.name} is left over" for path in found.keys() - expected.keys()]
-    other = [
-        f"{path.name} is {found[path]}" for path in expected.keys() & found.keys() if found[path] != expected[path]
-    ]
-    return lost + left + other
-
-
 def open_library(url: str) -> Library:
     """Open the library that all processes of the run share."""
     return Library(open_store(url, "library", Model(BagOfWords(), "bow"), machine=Machine("here")), SPLIT)
 
 
-def work(url: str) -> None:
-    """Read files until the process is killed."""
+def forever(step: Callable[[Library], object], url: str) -> None:
+    """Do something with the library again and again until the process is killed."""
     while True:
         try:
             with open_library(url) as library:
                 while True:
-                    with Worker(library.store, library.require_queue(), SPLIT, worker_name(), lease=LEASE) as worker:
-                        while worker.step():
-                            pass
+                    step(library)
                     time.sleep(0.05)
         except RequestError:  # the database is gone for a moment
             time.sleep(0.1)
 
 
-def index(url: str, folder: Path) -> None:
-    """Bring the library in step with a folder, again and again."""
-    while True:
-        try:
-            with open_library(url) as library:
-                library.add([folder])
-                while True:
-                    library.sync()
-                    time.sleep(0.05)
-        except RequestError:
-            time.sleep(0.1)
+def work(library: Library) -> None:
+    """Read the files that wait."""
+    with Worker(library.store, library.require_queue(), SPLIT, worker_name(), lease=LEASE) as worker:
+        while worker.step():
+            pass
+
+
+def index(folder: Path, library: Library) -> None:
+    """Bring the library in step with a folder."""
+    library.add([folder])
+    library.sync()
 
 
 def main() -> None:
@@ -194,28 +199,10 @@ def main() -> None:
         for number in range(options.files):
             write(folder / f"{number:04}.txt", dice)
         run = Run(server, folder, dice)
-        kill_all(run, options.kills, options.server_kills)
+        run.kill_all(options.kills, options.server_kills)
     figures = {"kills": options.kills, "kills of PostgreSQL": options.server_kills, "files": options.files}
     rows = [(name, str(value)) for name, value in {**figures, **run.tally.counts}.items()]
     run.tally.conclude("workers", rows, **figures)
-
-
-def kill_all(run: Run, kills: int, server_kills: int) -> None:
-    """Kill processes, then the server, with changes between; then check."""
-    names = ["index", *(f"worker {number}" for number in range(WORKERS))]
-    for name in names:
-        run.start(name)
-    for number in range(kills + server_kills):
-        time.sleep(run.dice.uniform(*PAUSES))
-        if number % 5 == 0:
-            run.turn()
-        run.look()
-        if number < kills:
-            run.kill(run.dice.choice(names))
-        else:
-            run.kill_server()
-        show_progress(f"{number + 1} kills")
-    run.check()
 
 
 if __name__ == "__main__":

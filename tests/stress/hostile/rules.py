@@ -1,22 +1,18 @@
 """Attack the text rules with repeated fragments of the largest size that can reach them."""
 
 import asyncio
-import faulthandler
-import re
-import sys
 import time
-from collections import Counter
-from collections.abc import Mapping
-from pathlib import Path
-from random import Random
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from hypothesis import strategies as st
 
-from tests.stress.hostile.surface import Surface
+from graph.builder import build_graph
+from run.context import Context, Limits
+from tests.scripted import ScriptedCritic, ScriptedGenerator, ScriptedRetriever, document, services
 from tests.stress.hostile.world import World
 
-DRAFT, QUESTION, PASSAGE = 64 * 400, 7_980, 20_000  # characters; a question has at most 8,000
-ROOT = Path(__file__).resolve().parents[3]
+ROOM = {"draft": 64 * 400, "direct": 64 * 400, "question": 7_980, "passages": 20_000, "query": 64 * 40}  # characters
 SECONDS = 20.0  # the limit of the question
 GAP = 1.5  # seconds of the processor without a turn of the event loop
 WORDS = (
@@ -29,19 +25,28 @@ WORDS = (
 FRAGMENTS = st.one_of(
     st.sampled_from(WORDS), st.sampled_from(WORDS).map(lambda word: f"{word} "), st.text(min_size=1, max_size=3)
 )
-PLACES: tuple[tuple[str, ...], ...] = (
+PLACES = (
     *(("draft",), ("question",), ("passages",), ("draft", "passages"), ("question", "draft"), ("question", "passages")),
     *(("question", "draft", "passages"), ("query",), ("direct",)),
 )
+TAILS = ("", "", "!", "x", "\n", " 1", "”", ".")
 VERDICTS = ("fully supported", "no support", "partially supported")
+ATTACKS: st.SearchStrategy[tuple[Any, ...]] = st.tuples(
+    FRAGMENTS, FRAGMENTS, st.sampled_from(PLACES), st.sampled_from(TAILS), st.sampled_from(VERDICTS)
+)
 
 
-def ask(texts: Mapping[str, str], verdict: str, stacks: str) -> int:
-    """Run the graph with scripted models; print on stderr for how many CPU seconds the event loop was blocked."""
-    from graph.builder import build_graph
-    from run.context import Context, Limits
-    from tests.scripted import ScriptedCritic, ScriptedGenerator, ScriptedRetriever, document, services
+def play(_: World, first: str, second: str, places: tuple[str, ...], tail: str, verdict: str) -> Iterator[str]:
+    """Ask with long texts in some places; yield a violation if the event loop stood still."""
+    unit = first + second
+    texts = {place: (unit * (ROOM[place] // len(unit)))[: ROOM[place] - 8] + tail for place in places}
+    held = asyncio.run(ask(texts, verdict))
+    if held > GAP:
+        yield f"held: the event loop stood still for {held:.1f} s"
 
+
+async def ask(texts: Mapping[str, str], verdict: str) -> float:
+    """Ask the graph with scripted models; return for how many CPU seconds the event loop was blocked."""
     route = "direct" if "direct" in texts else "retrieve"
     relevant = "irrelevant" if "query" in texts else "relevant"
     critic = ScriptedCritic(otherwise={"retrieve": route, "relevance": relevant, "support": verdict, "usefulness": "5"})
@@ -51,53 +56,12 @@ def ask(texts: Mapping[str, str], verdict: str, stacks: str) -> int:
     )
     found = [document(f"{texts.get('passages', 'It is so.')} {at}") for at in range(4)]
     graph = build_graph(services(generator, critic, ScriptedRetriever(always=found), limits=Limits(seconds=SECONDS)))
-    question = f"What is so? {texts.get('question', '')}"
-
-    async def timed() -> float:
-        longest, last = 0.0, time.thread_time()
-        asking = asyncio.ensure_future(graph.ainvoke({"question": question}, context=Context()))
-        while not asking.done():
-            await asyncio.wait([asking], timeout=0.02)
-            now = time.thread_time()
-            longest, last = max(longest, now - last), now
-        await asking
-        return longest
-
-    with Path(stacks).open("w") as file:  # where it stands when it is held for long, whatever holds it
-        faulthandler.dump_traceback_later(GAP, repeat=True, file=file)
-        longest = asyncio.run(timed())
-        faulthandler.cancel_dump_traceback_later()
-    sys.stderr.write(f"held for {longest:.1f} s\n")
-    return 0
-
-
-def _rule(
-    world: World, dice: Random, first: str, second: str, places: tuple[str, ...], tail: str, verdict: str
-) -> None:
-    unit = first + second
-    room = {"draft": DRAFT, "direct": DRAFT, "question": QUESTION, "passages": PASSAGE, "query": 40 * 64}
-    texts = {place: (unit * (room[place] // len(unit)))[: room[place] - 8] + tail for place in places}
-    stacks = world.output / "stacks"
-    ended = world.call(ask, texts, verdict, str(stacks), seconds=2 * SECONDS)
-    _, found, figures = ended.err.rpartition("held for ")
-    held = ", ".join(f"{place} {times} times" for place, times in _places(stacks).most_common(2))
-    if not found:
-        world.broken.append(f"held: to the end of {ended.seconds:.0f} s, in {held}: {ended.err[-300:]}")
-    elif float(figures.split()[0]) > GAP:
-        world.broken.append(f"held: the event loop stood still for {figures.split()[0]} s, in {held}")
-
-
-def _places(stacks: Path) -> Counter[str]:
-    """Count the innermost function of our own in each stack."""
-    text = stacks.read_text("utf-8", "replace") if stacks.exists() else ""
-    ours = re.compile(rf'File "{re.escape(str(ROOT))}/(?!tests|\.)(\S+)", line \d+ in (\w+)')
-    inner = (ours.search(one) for one in text.split("most recent call first")[1:])
-    return Counter(f"{found[1]} {found[2]}" for found in inner if found)
-
-
-TAILS = ("", "", "!", "x", "\n", " 1", "”", ".")
-RULES = Surface(
-    "rules",
-    st.tuples(FRAGMENTS, FRAGMENTS, st.sampled_from(PLACES), st.sampled_from(TAILS), st.sampled_from(VERDICTS)),
-    _rule,
-)
+    question: Any = {"question": f"What is so? {texts.get('question', '')}"}
+    longest, last = 0.0, time.thread_time()
+    asking = asyncio.ensure_future(graph.ainvoke(question, context=Context()))
+    while not asking.done():
+        await asyncio.wait([asking], timeout=0.02)
+        now = time.thread_time()
+        longest, last = max(longest, now - last), now
+    await asking
+    return longest

@@ -1,4 +1,4 @@
-"""Strategies for texts, values and bytes that do harm when they are shown, parsed or used as a path."""
+"""Strategies for texts, values and bytes that do harm when they are shown or parsed."""
 
 import json
 import math
@@ -8,8 +8,8 @@ from typing import Any, Literal
 from hypothesis import strategies as st
 
 from tests.stress.hostile.run_checks import MARK
+from tests.stress.hostile.world import KEY
 
-KEY = "THE-KEY"  # stands for the key of the world in which an attack is played
 BREAKS = "\n \r \r\n \x85 \u2028 \u2029 \x0b \x0c \x1c".split(" ")
 CONTROLS: tuple[Literal["Cc", "Cf", "Cs", "Zl", "Zp"], ...] = ("Cc", "Cf", "Cs", "Zl", "Zp")
 SEQUENCES = (
@@ -17,10 +17,9 @@ SEQUENCES = (
     *("\x9d0;owned\x9c", "[bold red]x[/] [link=http://evil.example]y[/link] [/nothing]"),
 )
 ODD_TEXTS = (
-    *("", " ", "-", "--", ".", "..", "nan", "-inf", "1e400", "9" * 5_000, "1_0", "0x10", "true", "null", "1,1,1"),
-    *(",".join("1" * 1_000), "nan,nan,nan", "~nosuchuser/x", "/proc/self/environ", "/dev/zero", "/dev/full/x"),
-    *("x" * 5_000, "/" + "x/" * 3_000, "{0.__class__} %s%n $HOME `id` ${x}", "'\"\\", "a:b:c", "openai:", "os:system"),
-    *("http://[::1", "[" * 500 + "*" * 500, "*a" * 60 + "b", "e" + "\u0301" * 2_000, "2024-02-30", "1-999999999"),
+    *("", " ", "-", "..", "nan", "-inf", "1e400", "9" * 5_000, "1_0", "0x10", "true", "null", "/dev/zero", "'\"\\"),
+    *("x" * 5_000, "{0.__class__} %s%n $HOME `id` ${x}", "http://[::1", "[" * 500 + "*" * 500, "*a" * 60 + "b"),
+    *("e" + "\u0301" * 2_000, "2024-02-30", "1-999999999"),
 )
 
 
@@ -36,7 +35,7 @@ def unshown(*apart: str) -> st.SearchStrategy[str]:
 
 
 def odd() -> st.SearchStrategy[str]:
-    """Texts that are hard to take as a number, a name, a path or a pattern."""
+    """Texts that are hard to take as a number, a name or a pattern."""
     numbers = st.one_of(st.integers(), st.floats()).map(str)
     digits = st.text(st.characters(categories=("Nd", "No")), min_size=1, max_size=3)
     return st.one_of(st.sampled_from(ODD_TEXTS), numbers, digits, st.text(max_size=8))
@@ -54,22 +53,12 @@ LARGE: tuple[Any, ...] = (10**400, -(10**30), "x" * 1_000_000, "9" * 1_000_000, 
 
 
 def values() -> st.SearchStrategy[Any]:
-    """Values of JSON: small ones of any shape, large ones, and such as hold the key."""
+    """Values of JSON: small ones of any shape, large ones, and the key."""
     small = st.none() | st.booleans() | st.integers() | st.floats() | unshown() | odd() | st.just(KEY)
     shaped = st.recursive(
         small, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(odd(), inner, max_size=3), max_leaves=5
     )
-    return shaped | st.sampled_from(range(len(LARGE))).map(lambda at: Large(LARGE[at])) | st.just(math.nan)
-
-
-class Large:
-    """A value that is shown by its kind and size alone."""
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-
-    def __repr__(self) -> str:
-        return f"{type(self.value).__name__} of {len(json.dumps(self.value)):,} characters"
+    return shaped | st.sampled_from(LARGE) | st.just(math.nan)
 
 
 Change = tuple[Sequence[int], str, Any, bool]
@@ -82,11 +71,11 @@ def changes() -> st.SearchStrategy[list[Change]]:
     return st.lists(st.tuples(way, how, values(), st.booleans()), min_size=1, max_size=3)
 
 
-def changed(value: Any, changes: Sequence[Change]) -> Any:
-    """Return the value with its changes made one after the other."""
+def changed(value: Any, changes: Sequence[Change]) -> bytes:
+    """Return the value with its changes made one after the other, as JSON."""
     for way, how, new, everywhere in changes:
-        value = _changed(value, way, how, new.value if isinstance(new, Large) else new, everywhere)
-    return value
+        value = _changed(value, way, how, new, everywhere)
+    return json.dumps(value).encode()
 
 
 def _changed(value: Any, way: Sequence[int], how: str, new: Any, everywhere: bool) -> Any:
@@ -104,18 +93,12 @@ def _changed(value: Any, way: Sequence[int], how: str, new: Any, everywhere: boo
     return dict(made) if isinstance(value, dict) else [one for _, one in made]
 
 
-def as_json(value: Any, key: str) -> bytes:
-    """Write a value as JSON, with the world's key in its place."""
-    return json.dumps(value).replace(KEY, key).encode()
-
-
-# What may become of the bytes of any file or body.
+# What may become of the bytes of any body.
 HARMS: dict[str, Callable[[bytes], bytes]] = {
     "empty": lambda data: b"",
     "cut": lambda data: data[: len(data) // 2],
     "doubled": lambda data: data * 2,
     "zeros": lambda data: bytes(100_000),
-    "not text": lambda data: bytes(range(256)) * 100 + data,
     "half of it not text": lambda data: data[: len(data) // 2] + b"\xff\xfe\x9b" + data[len(data) // 2 :],
     "a mark before": lambda data: b"\xef\xbb\xbf" + data,
     "UTF-16": lambda data: data.decode("utf-8", "replace").encode("utf-16"),
@@ -125,7 +108,4 @@ HARMS: dict[str, Callable[[bytes], bytes]] = {
     "a long line": lambda data: data + b'{"x": "' + b"y" * 50_000_000 + b'"}\n',
     "empty lines": lambda data: b"\n" * 2_000_000 + data,
     "keys without end": lambda data: b"{" + b",".join(b'"%d":0' % number for number in range(150_000)) + b"}",
-    "a pickle": lambda data: b"cos\nsystem\n(S'touch pickled'\ntR.",
-    "a database's header": lambda data: b"SQLite format 3\0" + bytes([255] * 84),
-    "a vector index's header": lambda data: b"IxFI" + bytes([255] * 200),
 }

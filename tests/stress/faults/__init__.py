@@ -1,1 +1,0 @@
-"""Ask many questions of a server with injected faults."""

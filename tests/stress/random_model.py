@@ -1,0 +1,127 @@
+"""Reply at random with what a model might say, and serve it with faults in a share of the replies."""
+
+import json
+import math
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from random import Random
+from typing import Any
+
+from prompts.answer_check import USEFULNESS
+from prompts.compare_answers import BRIEF_ANSWER, NO_ANSWER
+from prompts.decide import RETRIEVE
+from prompts.direct_generate import DIRECT_GENERATE
+from prompts.generate import GENERATE
+from prompts.grade_documents import RELEVANCE
+from prompts.hallucination_check import SUPPORT
+from prompts.rewrite_query import REWRITE_QUERY
+from tests.integration.loopback import Loopback, Sent
+from tests.integration.misbehaviour import FAULTS, Completion, Wire, completion_of, refusal, reply
+from tests.scripted import asks_for_a_reason, is_of, marks_of
+from tests.stress.tickets import ticket_of
+
+NODES = {
+    "decide": marks_of(RETRIEVE.messages),
+    "grade_documents": marks_of(RELEVANCE.messages),
+    "hallucination_check": marks_of(SUPPORT.messages),
+    "answer_check": marks_of(USEFULNESS.messages),
+    "generate": marks_of(GENERATE),
+    "rewrite_query": marks_of(REWRITE_QUERY),
+    "direct_generate": marks_of(DIRECT_GENERATE),
+    "compare_answers": marks_of(BRIEF_ANSWER),
+}
+# How often each reply of a choice is given: often enough that runs end in every way.
+ODDS: dict[str, dict[str, float]] = {
+    "decide": {"search": 9, "math": 1},
+    "grade_documents": {"yes": 4, "no": 6},
+    "hallucination_check": {"yes": 6, "partly": 2, "no": 2},
+    "answer_check": {"5": 4, "4": 2, "3": 2, "2": 1, "1": 1},
+}
+INVENTED = "The moon is made of 12 kinds of green cheese."
+UNKNOWN = "none"  # stands for the ticket of requests that belong to no question
+Messages = Sequence[Mapping[str, Any]]
+
+
+def node_of(messages: Messages) -> str:
+    """The node whose prompt the messages are. Raises `LookupError` for none of ours."""
+    for node, marks in NODES.items():
+        if is_of(messages, marks):
+            return node
+    raise LookupError(f"no prompt of ours: {str(messages[0]['content'])[:200]}")
+
+
+def completion_for(request: Mapping[str, Any], dice: Random) -> Completion:
+    """A sound completion for one of our prompts. Raises `LookupError` for any other."""
+    messages: Messages = request["messages"]
+    node, top = node_of(messages), None
+    if asks_for_a_reason(str(messages[-1]["content"])):
+        text = "The passages do not say so."
+    elif node in ODDS:
+        text, top = _verdict(ODDS[node], request, dice)
+    else:
+        text = _text(node, messages, dice)
+    read = sum(len(str(one["content"])) // 4 + 4 for one in messages)
+    written = max(1, len(text) // 4)
+    usage = {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written}
+    return completion_of(text, top, usage | {"prompt_tokens_details": {"cached_tokens": read // 2}})
+
+
+def _verdict(
+    odds: Mapping[str, float], request: Mapping[str, Any], dice: Random
+) -> tuple[str, list[dict[str, Any]] | None]:
+    word = dice.choices(list(odds), list(odds.values()))[0]
+    if request.get("response_format"):
+        return json.dumps({"label": word}), None
+    if not request.get("logprobs"):
+        return word, None
+    sure = dice.uniform(0.5, 0.99)
+    rest = {other: (1 - sure) / (len(odds) - 1) for other in odds if other != word}
+    top = [{"token": token, "logprob": math.log(p), "bytes": None} for token, p in ({word: sure} | rest).items()]
+    return word, top
+
+
+def _text(node: str, messages: Messages, dice: Random) -> str:
+    if node == "rewrite_query":
+        return f"ticket {ticket_of(messages[-1:])} in other words {dice.randrange(10**6)}"
+    if node == "direct_generate":
+        return "The answer is four."
+    if node == "compare_answers":
+        return NO_ANSWER
+    shown = next(str(one["content"]) for one in reversed(messages) if "<passage" in str(one["content"]))
+    sentences = re.findall(r"[A-Z][^.<>\n]*\.", shown.rpartition("\nQuestion: ")[0])
+    if dice.random() < 0.05 or not sentences:
+        return "I don't know."
+    said = dice.sample(sentences, min(len(sentences), dice.randrange(1, 4)))
+    return " ".join([*said, INVENTED] if dice.random() < 0.2 else said)
+
+
+class FaultyServer(Loopback):
+    """Serve the random model, with a fault in a share of the replies; count requests by question."""
+
+    def __init__(self, seed: int, share: float) -> None:
+        super().__init__(self.answer, pieces_at_once=64)
+        self.seed = seed
+        self.share = share
+        self.requests: Counter[str] = Counter()  # by the question's ticket
+        self.faults: Counter[str] = Counter()  # by the fault's name
+
+    def answer(self, sent: Sent) -> Wire:
+        """The reply to one request."""
+        request = sent.body
+        number = ticket_of(request["messages"]) or UNKNOWN
+        self.requests[number] += 1
+        dice = Random(f"{self.seed}/{number}/{self.requests[number]}")
+        name = dice.choice(list(FAULTS)) if dice.random() < self.share else None
+        if name:
+            self.faults[name] += 1
+        try:
+            completion = completion_for(request, dice)
+        except LookupError as error:
+            self.requests[UNKNOWN] += 1
+            return refusal(418, str(error))
+        return reply(completion, FAULTS[name] if name else None, stream=bool(request.get("stream")))
+
+    def counts(self) -> tuple[Counter[str], Counter[str]]:
+        """Requests by question and faults by name."""
+        return self.requests, self.faults
