@@ -28,17 +28,18 @@ def asking(screen: Screen) -> Iterator[Callable[[Tally], None]]:
 @contextmanager
 def judging(screen: Screen) -> Iterator[Callable[[int, int], None]]:
     """Show how many judgements are done; a line at the end where there is no terminal."""
-    with _timed(screen, "judging", "judgements") as count:
+    with timed(screen, "judging", "judgements") as count:
         yield lambda done, total: count(done, total) if screen.live or done == total else None
 
 
 def checking_claims(screen: Screen) -> AbstractContextManager[Callable[[int, int], None]]:
     """Show how many claims are checked, and the time that is left: a bar, or a line now and then."""
-    return _timed(screen, "checking", "claims")
+    return timed(screen, "checking", "claims")
 
 
 @contextmanager
-def _timed(screen: Screen, doing: str, what: str) -> Iterator[Callable[[int, int], None]]:
+def timed(screen: Screen, doing: str, what: str) -> Iterator[Callable[[int, int], None]]:
+    """Show how many are done, and the time that is left."""
     began = time.monotonic()
     with screen.counting(doing, what) as count:
 
