@@ -28,6 +28,7 @@ EPILOG = """commands:
   mcp           serve an agent that starts this itself, on stdin and stdout
   eval DATASET  ask a question set through several systems, and score them
   compare       show Self-RAG and plain retrieve-and-generate side by side
+  calibrate     fit the confidence to your model, your documents and your risk
   library       copy, back up or restore a library; export labels of answers
   pull          fetch the embedded models ahead of time
   graph         print or draw the graph
@@ -203,6 +204,12 @@ COMMANDS = {
         "which the chat model prefers. What was asked before is not asked again.",
         'compare "How long is the notice period?" --docs lease.pdf',
         usage='compare "QUESTION" [options]\n       python -m app compare --set FILE [options]',
+    ),
+    "calibrate": Command(
+        "Fit the confidence of answers, and the cut below which none is given, on labelled questions about your "
+        "documents. What was asked before is not asked again.",
+        "calibrate labels.jsonl --risk 0.1",
+        usage="calibrate [LABELS] [options]",
     ),
     "library": Command(
         "Copy, save and restore a library and what is kept beside it.",

@@ -13,6 +13,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from app import compose
+from app.calibrations import UNBOUNDED, fit, fitted_for, kept_for, labels_in
 from app.checking.checked_text import Check, CheckedText, check_text
 from app.checking.verification import VerifiedClaim, require_claim, verify
 from app.libraries import library_to_ask
@@ -22,7 +23,9 @@ from app.results.stamp import Stamp, calibration_name, stamp_of, with_library
 from app.settings import Settings, load_settings
 from app.terminal.screen import Screen
 from core.background import in_background, stream_in_background
+from core.errors import RequestError
 from core.types import Turn
+from evaluation.calibrating import Calibrated, Trial
 from graph.builder import build_graph
 from graph.compiled import SelfRAGGraph
 from grounding.checkable import Checkable, why_no_claim
@@ -64,7 +67,8 @@ class SelfRAG:
             self.services = compose.services_of(settings, retriever, progress, model=model, critic=critic)
         self.context = compose.context_of(settings)
         self._stamp = stamp_of(settings, model, critic)
-        self._calibration = calibration_name(settings, model, critic)
+        self._uncalibrated = self.services
+        self._base_calibration = self._calibration = calibration_name(settings, model, critic)
         self._settings = settings
         self._telemetry = settings.selfrag_tracing == "otel"
         if self._telemetry:
@@ -97,7 +101,7 @@ class SelfRAG:
         except BaseException:
             library.close()
             raise
-        opened.library = library
+        opened.ask_of(library, screen)
         if context:
             opened.context = opened._context(context)
         return opened
@@ -105,10 +109,21 @@ class SelfRAG:
     def over(self, library: Library, retriever: RetrieverLike) -> Self:
         """Return the same models and settings over another library, searched by ``retriever``; close neither twice."""
         other = copy(self)
-        other.library = library
         other.services = replace(self.services, retriever=retriever)
-        other.graph = self._graph_over(other.services)
+        if library is self.library:
+            other.graph = self._graph_over(other.services)
+        else:
+            other.ask_of(library, Screen(quiet=True))
         return other
+
+    def ask_of(self, library: Library, screen: Screen) -> None:
+        """Name ``library`` as what is searched, and use its calibration; ``screen`` shows why it cannot be used."""
+        self.library = library
+        kept = kept_for(library, self._stamp, self._base_calibration, self._settings, screen)
+        plain = replace(self.services, thresholds=self._uncalibrated.thresholds, fits=self._uncalibrated.fits)
+        self.services = kept.over(plain, self._settings) if kept else plain
+        self._calibration = kept.name if kept else self._base_calibration
+        self.graph = self._graph_over(self.services)
 
     def close(self) -> None:
         """Close the library that `open` opened, and the connections of the synchronous methods."""
@@ -212,6 +227,49 @@ class SelfRAG:
             return await check_text(
                 text, services, context, headings=headings, at_once=at_once, progress=progress, cached=cached
             )
+
+    def calibrate(
+        self,
+        labels: str | Path,
+        *,
+        risk: float | None = None,
+        budget: int = UNBOUNDED,
+        progress: Callable[[int, int], None] = lambda done, total: None,
+    ) -> Calibrated:
+        """Fit the confidence to the library, the models and a file of labelled questions, and use it if it is better.
+
+        With ``risk`` at most that share of the answers is wrong, with 90 % confidence; ``budget`` bounds the calls.
+        Raises `RequestError` for labels on which nothing can be fitted, and `ModelError`; replies are kept in any case.
+        """
+        return in_background(self.acalibrate(labels, risk=risk, budget=budget, progress=progress))[0]
+
+    async def acalibrate(
+        self,
+        labels: str | Path,
+        *,
+        risk: float | None = None,
+        budget: int = UNBOUNDED,
+        progress: Callable[[int, int], None] = lambda done, total: None,
+    ) -> tuple[Calibrated, list[Trial]]:
+        """As `calibrate`; return also what came of each question."""
+        if self.library is None:
+            raise RequestError("A calibration is kept for a library: open one with SelfRAG.open.")
+        bare = replace(self.services, thresholds=self._uncalibrated.thresholds, fits=self._uncalibrated.fits)
+        examples = labels_in(Path(labels), self._settings).examples
+        made_for = fitted_for(self._stamp, self._base_calibration, self.library, self._settings)
+        fitted = await fit(
+            bare,
+            self.context,
+            examples,
+            self.library,
+            self._settings,
+            made_for=made_for,
+            risk=risk,
+            budget=budget,
+            progress=progress,
+        )
+        self.ask_of(self.library, Screen(quiet=True))
+        return fitted
 
     def services_to_check(self) -> Services:
         """Return the services over a retriever as `verify` asks it."""

@@ -23,6 +23,14 @@ def probability(word: str) -> float:
     return value
 
 
+def risk(word: str) -> float:
+    """A share above 0 and below 1. Raises `ValueError` for anything else."""
+    value = float(word)
+    if not 0 < value < 1:
+        raise ValueError(f"{word} is not between 0 and 1")
+    return value
+
+
 def weights(word: str) -> tuple[float, float, float]:
     """``1,1,0.5``: the weights of relevance, support and usefulness.
 

@@ -23,6 +23,8 @@ log = logging.getLogger("selfrag.models")
 
 CLIP = 1e-4
 SUPPORTED = ("fully supported", "partially supported")
+# What a label stands for where the critic gives no probabilities: an order, of which a calibration makes probabilities.
+GRADES = {"fully supported": 0.75, "partially supported": 0.5, "no support": 0.25}
 # The most that a passage's missing question words can count against it: it may say the same in other words, or with a
 # pronoun, and a passage near in meaning must not be ruled out by its wording.
 MAX_COVERAGE_BEHIND = 0.3
@@ -47,12 +49,14 @@ class Fits(BaseModel):
     """The regressions fitted for a critic; where one is None, verdicts stay as they are.
 
     ``gate`` belongs to the embedding model instead; if it is None, every passage is graded. ``route`` belongs to both.
+    With ``graded`` a support verdict without probabilities gets those of its label, `GRADES`.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     relevance: Fit | None = None
     support: Fit | None = None
+    graded: bool = False
     gate: Fit | None = None
     route: Fit | None = None
 
@@ -91,6 +95,11 @@ class Fits(BaseModel):
     def supported(self, verdict: Verdict) -> Verdict:
         """Return the support verdict with P(no support) from the regression; full and partial keep their ratio."""
         before = verdict["probabilities"]
+        if self.graded and not before and verdict["label"] in GRADES:
+            grade = GRADES[verdict["label"]]
+            halves = (grade, 0.0) if verdict["label"] == SUPPORTED[0] else (0.0, grade)
+            before = dict(zip(GRADES, (*halves, 1 - grade), strict=True))
+            verdict = Verdict(label=verdict["label"], probabilities=before, reason=verdict["reason"])
         if self.support is None or not before:
             return verdict
         p = self.support.probability({"log_odds": log_odds(verdict, *SUPPORTED)})
@@ -162,8 +171,20 @@ def log_odds(verdict: Verdict, *positive: str) -> float:
     """Return the log-odds of the positive labels together, clipped to ±9.2; 0 if the critic gave no probabilities."""
     if not verdict["probabilities"]:
         return 0.0
-    p = min(max(sum(verdict["probabilities"].get(label, 0.0) for label in positive), CLIP), 1 - CLIP)
+    return logit(sum(verdict["probabilities"].get(label, 0.0) for label in positive))
+
+
+def logit(p: float) -> float:
+    """Return the log-odds of a probability, clipped to ±9.2."""
+    p = min(max(p, CLIP), 1 - CLIP)
     return math.log(p / (1 - p))
+
+
+def composed(fit: Fit | None, slope: float, intercept: float) -> Fit:
+    """Return the regression of ``slope`` times the log-odds of ``fit``, or of the input, plus ``intercept``."""
+    own = fit or Fit(intercept=0.0, coefficients={"log_odds": 1.0})
+    coefficients = {name: slope * value for name, value in own.coefficients.items()}
+    return Fit(intercept=slope * own.intercept + intercept, coefficients=coefficients)
 
 
 def coverage(wanted: set[str], found: set[str]) -> float:

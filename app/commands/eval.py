@@ -7,11 +7,11 @@ from contextlib import aclosing
 from pathlib import Path
 from typing import Any, TypeVar
 
+from app.calibrations import calibrated, provenance_of
 from app.compose import context_of, critic_name, services_without_models, usual_concurrency
 from app.front_door import SelfRAG
 from app.libraries import SAMPLE, library_to_ask
 from app.options import require_docs
-from app.results.stamp import provenance_of
 from app.settings import Settings, load_settings
 from app.terminal.progress import asking, show_routes, table, timed
 from app.terminal.screen import Screen
@@ -65,9 +65,10 @@ def ask_dataset(
         context, surroundings = context_of(settings), surroundings_of(settings, library)
 
         def load_models() -> Services:
-            return SelfRAG(retriever=retriever, settings=settings, screen=screen).services
+            services = SelfRAG(retriever=retriever, settings=settings, screen=screen).services
+            return calibrated(services, library, settings, Screen(quiet=True))
 
-        bare = services_without_models(settings, retriever)
+        bare = calibrated(services_without_models(settings, retriever), library, settings, screen)
         services = load_models() if extra_systems or options.judge else bare
         systems = systems_of(options, services, context, extra_systems, surroundings)
         claim(folder)

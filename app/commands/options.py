@@ -15,6 +15,7 @@ from app.options import (
     last_day,
     pattern,
     probability,
+    risk,
     span,
     weights,
 )
@@ -103,6 +104,27 @@ def add_chat(parser: argparse.ArgumentParser) -> None:
     which.add_argument("--thread", metavar="ID", help="go on with this thread")
     which.add_argument("--last", action="store_true", help="go on with the thread that was last changed")
     parser.add_argument("--json", action="store_true", help="print each result as JSON in a line, and nothing else")
+
+
+def add_calibrate(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "labels",
+        nargs="?",
+        type=file_path,
+        metavar="LABELS",
+        help="questions with their answers, or marked as having none",
+    )
+    add_docs(parser, "calibrate for this file or folder")
+    parser.add_argument(
+        "--risk", type=risk, metavar="R", help="the most of the answers given that may be wrong, such as 0.1"
+    )
+    parser.add_argument("--budget", type=count, metavar="CALLS", help="make at most so many calls of the model now")
+    parser.add_argument("--yes", action="store_true", help="begin without asking whether the calls may be made")
+    add_json(parser)
+    parser.add_argument("--output", type=file_path, metavar="FILE", help="write a page into FILE too: .html")
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--status", action="store_true", help="say what is in use for these documents")
+    which.add_argument("--reset", action="store_true", help="go back to what came with the model")
 
 
 def add_check(parser: argparse.ArgumentParser) -> None:

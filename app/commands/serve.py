@@ -62,7 +62,7 @@ def application(settings: Settings, options: argparse.Namespace, screen: Screen)
     except BaseException:
         library.close()
         raise
-    rag.library = library
+    rag.ask_of(library, screen)
     names = {options.host, *(options.allow_host or ())}
     if not is_loopback(options.host):
         names.add(socket.gethostname())

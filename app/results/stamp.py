@@ -11,7 +11,6 @@ from app.settings import EMBEDDED, Settings
 from app.version import VERSION
 from core.errors import SelfRAGError
 from core.fingerprint import digest, digest_of_code
-from evaluation.records import Provenance
 from models.model_files import CHAT_MODEL
 from models.redaction import Secrets
 from retrieval.library.library import Library
@@ -58,12 +57,6 @@ def with_library(stamp: Stamp, library: Library, settings: Settings) -> Stamp:
     with suppress(SelfRAGError):  # the answer is paid for
         known["index"] = library.content_hash()[:HASH_LENGTH]
     return stamp.model_copy(update=known)
-
-
-def provenance_of(settings: Settings, library: Library) -> Provenance:
-    """Return the stamp and the calibration for an evaluation's records, of the models that the settings name."""
-    stamp = with_library(stamp_of(settings), library, settings)
-    return Provenance(stamp=stamp.model_dump(), calibration=calibration_name(settings))
 
 
 def calibration_name(

@@ -121,11 +121,11 @@ def exact_share(wins: int, n: int) -> Estimate:
     """Return wins / n with its exact interval (Clopper and Pearson 1934), which holds for few and one-sided counts."""
     if not n:
         return NOTHING
-    return Estimate(wins / n, 1 - _highest_share(n - wins, n), _highest_share(wins, n), n)
+    return Estimate(wins / n, 1 - highest_share(n - wins, n), highest_share(wins, n), n)
 
 
-def _highest_share(wins: int, n: int) -> float:
-    """Return the greatest share with which at most ``wins`` of ``n`` have a probability of 2.5 %."""
+def highest_share(wins: int, n: int, probability: float = 0.025) -> float:
+    """Return the greatest share with which at most ``wins`` of ``n`` have this probability."""
     if wins == n:
         return 1.0
     ways = [lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1) for k in range(wins + 1)]
@@ -133,7 +133,7 @@ def _highest_share(wins: int, n: int) -> float:
     for _ in range(50):
         share = (low + high) / 2
         tail = sum(exp(log_ways + k * log(share) + (n - k) * log1p(-share)) for k, log_ways in enumerate(ways))
-        low, high = (share, high) if tail > 0.025 else (low, share)
+        low, high = (share, high) if tail > probability else (low, share)
     return high
 
 

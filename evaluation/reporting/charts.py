@@ -38,7 +38,7 @@ def calibration(summary: Summary) -> list[Html]:
                 axes.plot(*points, color=colour(number), linewidth=1.5, alpha=0.55)
                 areas = [14 + 46 * one.n / most for one in bins]
                 axes.scatter(*points, s=areas, color=colour(number), marker=marker(number), zorder=3)
-            _unit(axes, across, up)
+            unit(axes, across, up)
             axes.set_title(title, fontsize=10.5, loc="left", color=INK)
             panels.append(as_svg(made, f"calibration-{kind}", f"Calibration. {title}"))
     return panels
@@ -56,7 +56,7 @@ def risk_coverage(summary: Summary) -> list[Html]:
             answered, precise = system["coverage"].value, system["right_answered"].value
             if answered is not None and precise is not None:
                 _dot(axes, answered, 1 - precise, number)
-        _unit(axes, "coverage: share of the examples that is answered", "risk: share of those that is wrong")
+        unit(axes, "coverage: share of the examples that is answered", "risk: share of those that is wrong")
         if not axes.lines:
             return []
         return [as_svg(made, "risk-coverage", "Risk against coverage")]
@@ -172,7 +172,7 @@ def _dot(axes: Axes, x: float, y: float, number: int) -> None:
     )
 
 
-def _unit(axes: Axes, across: str, up: str) -> None:
+def unit(axes: Axes, across: str, up: str) -> None:
     axes.set_xlim(0, 1.03)
     axes.set_ylim(0, 1.03)
     axes.grid()

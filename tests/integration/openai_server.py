@@ -122,6 +122,10 @@ class Policy:
             return "fully supported" if inputs["claim"] in inputs["passages"] else "no support"
         return "5"
 
+    def sureness(self, kind: str, inputs: Inputs) -> float:
+        """The probability of the label."""
+        return 0.9
+
     def text(self, kind: str, inputs: Inputs) -> str:
         if kind == "reason":
             return "The passages do not say so."
@@ -217,7 +221,9 @@ class OpenAIServer(Loopback):
         if not asked.body.get("logprobs") or self.logprobs != "serve":
             return word, None
         others = [other for other in choice.replies if other != word]
-        top = [(word.capitalize(), 0.6), (f" {word}", 0.3), *((other, 0.1 / len(others)) for other in others)]
+        sure = self.policy.sureness(asked.kind, asked.inputs)
+        rest = ((other, (1 - sure) / len(others)) for other in others)
+        top = [(word.capitalize(), sure * 2 / 3), (f" {word}", sure / 3), *rest]
         return word, [{"token": token, "logprob": math.log(p), "bytes": None} for token, p in top]
 
     def _usage(self, asked: Asked, content: str) -> dict[str, Any] | None:

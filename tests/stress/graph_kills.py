@@ -26,8 +26,17 @@ from app.conversations.checkpoints import PLAIN
 from benchmarks.harness import listed, option_parser, show_progress
 from tests.integration.graph.invariants import violations
 from tests.stress.harness import PROCESSES, Tally, ended_alone, start
-from tests.stress.recorder import Recorder, bound, context_of, differences, nodes_of, saved_in, start_of, stepwise
-from tests.stress.recorder import thread_of
+from tests.stress.recorder import (
+    Recorder,
+    bound,
+    context_of,
+    differences,
+    nodes_of,
+    saved_in,
+    start_of,
+    stepwise,
+    thread_of,
+)
 from tests.stress.tickets import question_of
 
 AT_ONCE = 4

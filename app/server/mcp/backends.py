@@ -126,7 +126,7 @@ class LocalBackend:
 
     def _load(self, library: Library) -> SelfRAG:
         rag = SelfRAG(retriever=library.store.as_retriever(), settings=self._settings, screen=self._screen)
-        rag.library = library
+        rag.ask_of(library, self._screen)
         self._rag = rag
         return rag
 

@@ -13,7 +13,8 @@ from retrieval.library.library import Library
 from tests.stress.flips import Answer, Question, lies
 from tests.stress.folder import Folder
 from tests.stress.inspection import Expected, inspect, lost, records_in
-from tests.stress.recorder import Call, Expected as ExpectedCalls
+from tests.stress.recorder import Call
+from tests.stress.recorder import Expected as ExpectedCalls
 from tests.unit.retrieval.fakes import BagOfWords
 
 

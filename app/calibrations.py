@@ -1,0 +1,184 @@
+"""What `calibrate` fitted for a model and a library: kept beside the libraries, and used with these alone."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, replace
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from app.results.stamp import HASH_LENGTH, Stamp, calibration_name, stamp_of, with_library, without_secrets
+from app.settings import Settings
+from app.terminal.screen import Screen
+from core.errors import RequestError
+from core.files import make_private_folder, read_regular, replace_private
+from core.fingerprint import digest
+from core.json_lines import unwritable
+from core.text import shown
+from evaluation.calibrating import Calibrated, Trial, calibrate, trials_of, usable
+from evaluation.datasets.question_set import load
+from evaluation.judging.saved_replies import Replies
+from evaluation.records import Dataset, Example, Provenance
+from models.calibration import Fits
+from retrieval.library.library import Library
+from run.context import Context, Services, Thresholds
+
+LARGEST = 1_000_000  # bytes
+UNBOUNDED = 10**9  # calls
+WHAT = {
+    "chat_model": "the chat model",
+    "critic_model": "the critic",
+    "embedding_model": "the embedding model",
+    "prompts": "the prompts",
+    "base": "the critic's own calibration",
+}
+
+
+class LibraryCalibration(BaseModel):
+    """Thresholds and regressions for one library, what they were fitted for, and what they were worth there.
+
+    ``fitted_for`` names the models, the prompts and the critic's own calibration: with others it is not used.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    fitted_for: dict[str, str | None]
+    fits: Fits
+    thresholds: Thresholds
+    made: date
+    labels: int
+    figures: dict[str, Any]
+
+    @property
+    def name(self) -> str:
+        """The name in a result: of a library's calibration, and a hash of it."""
+        return f"library-{digest(self.model_dump_json())[:HASH_LENGTH]}"
+
+    def over(self, services: Services, settings: Settings) -> Services:
+        """Return the services with it; a threshold that the settings name stays."""
+        named = {
+            "supported": settings.selfrag_threshold_supported,
+            "verified": settings.selfrag_threshold_supported,
+            "relevant": settings.selfrag_threshold_relevant,
+        }
+        kept = {name: getattr(self.thresholds, name) for name, value in named.items() if value is None}
+        fits = services.fits.model_copy(update={"support": self.fits.support, "graded": self.fits.graded})
+        return replace(services, thresholds=services.thresholds.model_copy(update=kept), fits=fits)
+
+
+def fitted_for(stamp: Stamp, base: str | None, library: Library, settings: Settings) -> dict[str, str | None]:
+    """Return what a calibration depends on; ``base`` is the name of the critic's own."""
+    embedding = without_secrets(library.store.model.name, settings)
+    known = stamp.model_dump() | {"embedding_model": embedding, "base": base}
+    return {name: known[name] for name in WHAT}
+
+
+def kept_for(
+    library: Library, stamp: Stamp, base: str | None, settings: Settings, screen: Screen
+) -> LibraryCalibration | None:
+    """Return the library's calibration; None if there is none, and with a note if it is of another model."""
+    path = file_of(library, settings)
+    try:
+        kept = LibraryCalibration.model_validate_json(read_regular(path, LARGEST))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValidationError):
+        screen.note(f"{shown(path)} is no calibration of this version and is not used: run calibrate again.")
+        return None
+    now = fitted_for(stamp, base, library, settings)
+    changed = [what for name, what in WHAT.items() if kept.fitted_for.get(name) != now[name]]
+    if changed:
+        screen.note(
+            f"this library's calibration is not used, as it was made before a change of {' and '.join(changed)}: run "
+            "calibrate again, or calibrate --reset."
+        )
+        return None
+    return kept
+
+
+def calibrated(services: Services, library: Library, settings: Settings, screen: Screen) -> Services:
+    """Return the services of the models that the settings name, with the library's calibration if it has one."""
+    kept = kept_for(library, stamp_of(settings), calibration_name(settings), settings, screen)
+    return kept.over(services, settings) if kept else services
+
+
+def provenance_of(settings: Settings, library: Library) -> Provenance:
+    """Return the stamp and the calibration for an evaluation's records, of the models that the settings name."""
+    stamp, base = stamp_of(settings), calibration_name(settings)
+    kept = kept_for(library, stamp, base, settings, Screen(quiet=True))
+    stamped = with_library(stamp, library, settings)
+    return Provenance(stamp=stamped.model_dump(), calibration=kept.name if kept else base)
+
+
+def labels_in(path: Path, settings: Settings) -> Dataset:
+    """Return the questions of a file of which it says what is right. Raises `RequestError` where it says so of none."""
+    dataset = load(path, settings.libraries_folder.parent / "calibrations" / "documents")
+    examples = usable(dataset.examples)
+    if not examples:
+        raise RequestError(
+            f"{shown(path.name)} says of no question what is right: give an answer, or that there is none."
+        )
+    return replace(dataset, examples=tuple(examples))
+
+
+async def fit(
+    services: Services,
+    context: Context,
+    examples: Sequence[Example],
+    library: Library,
+    settings: Settings,
+    *,
+    made_for: Mapping[str, str | None],
+    risk: float | None = None,
+    budget: int = UNBOUNDED,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> tuple[Calibrated, list[Trial]]:
+    """Ask the examples, fit, and keep what was fitted if it is better; ``services`` are those without a calibration.
+
+    Replies are kept beside it: what was asked before is not asked again. Raises `RequestError` where nothing can be
+    fitted, or the budget is used up, and `ModelError`.
+    """
+    with Replies(file_of(library, settings).with_suffix(".replies.jsonl")) as replies:
+        trials = await trials_of(services, context, examples, replies, budget, progress)
+    made = calibrate(trials, risk)
+    if made.better:
+        kept = LibraryCalibration(
+            fitted_for=dict(made_for),
+            fits=made.fits(services.fits),
+            thresholds=made.thresholds(services.thresholds),
+            made=date.today(),
+            labels=len(trials),
+            figures=asdict(made),
+        )
+        keep(kept, library, settings)
+    return made, trials
+
+
+def keep(made: LibraryCalibration, library: Library, settings: Settings) -> Path:
+    """Write the library's calibration in place of the one before. Raises `RequestError`."""
+    path = file_of(library, settings)
+    try:
+        make_private_folder(path.parent)
+        replace_private({path: json.dumps(made.model_dump(mode="json"), indent=2).encode()})
+    except OSError as error:
+        raise unwritable(path, error) from error
+    return path
+
+
+def reset(library: Library, settings: Settings) -> bool:
+    """Delete the library's calibration; return whether there was one. Raises `RequestError`."""
+    path = file_of(library, settings)
+    try:
+        path.unlink()
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        raise RequestError(f"{shown(path)} cannot be deleted ({error.strerror}).") from error
+    return True
+
+
+def file_of(library: Library, settings: Settings) -> Path:
+    """Where a library's calibration is kept, with the replies beside it."""
+    return settings.libraries_folder.parent / "calibrations" / f"{digest(library.store.database.place)[:24]}.json"

@@ -1,0 +1,105 @@
+"""``calibrate``: fit the confidence, and the cut below which no answer is given, to a model, documents and a risk."""
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import asdict
+
+from app.calibrations import UNBOUNDED, kept_for, labels_in, reset
+from app.commands.eval import documents_of
+from app.compose import critic_name
+from app.front_door import SelfRAG
+from app.libraries import library_to_ask
+from app.options import require_docs, require_output, write_file
+from app.results.stamp import calibration_name, stamp_of
+from app.settings import EMBEDDED, Settings, load_settings
+from app.terminal.progress import table, timed
+from app.terminal.screen import Screen, duration
+from core.background import in_background
+from core.errors import RequestError, SelfRAGError
+from core.text import shown
+from evaluation.calibrating import Calibrated, Trial
+from evaluation.reporting import calibration_page as page
+
+# Of a question: with what only some of the cuts make, and without what a cache holds.
+CALLS, TOKENS = 7, 5_000
+SECONDS = {True: 12.0, False: 4.0}  # by whether the embedded model is used
+
+
+def calibrate(options: argparse.Namespace) -> int:
+    """Ask what was not asked yet, print before and after, and keep the calibration if it is better."""
+    screen = Screen(quiet=options.quiet or options.json)
+    settings = load_settings()
+    require_docs(options.docs)
+    if options.output:
+        require_output(options.output, ".html")
+    if options.status or options.reset:
+        _look_after(options, settings, screen)
+        return 0
+    if options.labels is None:
+        raise RequestError("No labels are given: name a file of questions with their answers, as for eval.")
+    require_docs([options.labels], "the path of the labels")
+    dataset = labels_in(options.labels, settings)
+    options.dataset = options.labels
+    documents = documents_of(options, dataset) or ()
+    _confirm(len(dataset.examples), options, settings, screen)
+    with SelfRAG.open(*documents, settings=settings, screen=screen) as rag:
+        made, trials = _fitted(rag, options, screen)
+    _show(made, trials, options, screen)
+    return 0
+
+
+def _look_after(options: argparse.Namespace, settings: Settings, screen: Screen) -> None:
+    """Say what is in use for the documents, or go back to what came with the model."""
+    with library_to_ask(options.docs, settings, screen) as library:
+        if options.reset:
+            done = reset(library, settings)
+            screen.result("The calibration is gone." if done else "There is no calibration of these documents.")
+            return
+        kept = kept_for(library, stamp_of(settings), calibration_name(settings), settings, screen)
+        if options.json:
+            screen.json(kept.model_dump(mode="json") if kept else None)
+        elif kept:
+            screen.result(f"{kept.name}, of {kept.made}, fitted on {kept.labels} labels")
+        else:
+            screen.result("What came with the model is in use.")
+
+
+def _confirm(n: int, options: argparse.Namespace, settings: Settings, screen: Screen) -> None:
+    """Say about what it costs to ask ``n`` questions; ask whether to begin, unless it costs time alone."""
+    screen.note(
+        f"{n} questions: about {n * CALLS:,} calls, {n * TOKENS:,} tokens and "
+        f"{duration(n * SECONDS[settings.uses_embedded])}, less what was asked before."
+    )
+    if options.yes or settings.chat_model == critic_name(settings) == EMBEDDED:
+        return
+    if not screen.reads_terminal:
+        raise RequestError("The calls must be confirmed: add --yes.")
+    if (screen.read_line("Begin? [y/N] ") or "").strip().casefold() not in ("y", "yes"):
+        raise RequestError("Nothing was asked: the calls were not confirmed.")
+
+
+def _fitted(rag: SelfRAG, options: argparse.Namespace, screen: Screen) -> tuple[Calibrated, list[Trial]]:
+    try:
+        with timed(screen, "asking", "questions") as show:
+            budget = options.budget or UNBOUNDED
+            return in_background(rag.acalibrate(options.labels, risk=options.risk, budget=budget, progress=show))
+    except (KeyboardInterrupt, SelfRAGError):
+        screen.note("what the model replied is kept: the same command goes on from there.")
+        raise
+
+
+def _show(made: Calibrated, trials: Sequence[Trial], options: argparse.Namespace, screen: Screen) -> None:
+    if options.json:
+        screen.json({"written": made.better, **asdict(made)})
+    else:
+        table(page.rows(made), screen)
+        screen.result()
+        for sentence in page.sentences(made, trials):
+            screen.result(sentence)
+    if made.better:
+        screen.remark("in use for these documents from now on; calibrate --reset undoes it")
+    else:
+        screen.note("nothing is changed, as the confidence is no better on questions left out of the fit.")
+    if options.output:
+        write_file(options.output, page.page(options.labels.name, made, trials).encode("utf-8", "replace"))
+        screen.remark(f"written into {shown(options.output)}")

@@ -1,0 +1,329 @@
+"""Fit what ``confidence`` means for a model and a library, and choose the cut below which an answer is withheld.
+
+Each labelled question is asked at each of ``CAUTIONS``, which are fixed before any label is seen. So what is counted at
+a cut is what the product does there, redrafts and all. Replies are kept by prompt: a further cut costs only the calls
+that differ.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import cast
+
+import numpy as np
+
+from core.errors import ModelError, RequestError
+from evaluation.judging.saved_replies import Replies
+from evaluation.measures.guarantee import BEGIN, first_tested, highest_risk, least_risk, lowest_cut
+from evaluation.measures.scores import abstained, right
+from evaluation.measures.statistics import Estimate, aurc_estimate, calibration, ratio
+from evaluation.recorded_chat import recorded
+from evaluation.records import Example
+from evaluation.self_rag import record_of
+from graph.builder import build_graph
+from models.calibration import CLIP, Fits, composed, expit, logit
+from run.candidates import ANSWERED, confidence
+from run.context import Context, Services, Thresholds
+from run.state import SelfRAGState
+
+CAUTIONS = tuple(expit(quarter / 4) for quarter in range(-18, 29))  # of the confidence before it is calibrated
+FOLDS = 5
+FEWEST = 20  # answers on which two coefficients can be fitted
+AS_GOOD = 0.01  # below the best abstention F1, which still counts as the same
+
+
+@dataclass(frozen=True)
+class Said:
+    """What was said to a question: whether it was answered, and whether rightly."""
+
+    answered: bool
+    right: bool
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What came of one labelled question: as the settings are, and at each of ``CAUTIONS``.
+
+    ``group`` is the document that it is about. ``confidence`` is that of the answer at the lowest caution, in 0..1 and
+    not calibrated; None where there was no answer.
+    """
+
+    example: Example
+    group: str
+    confidence: float | None
+    before: Said
+    at: tuple[Said, ...]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a confidence and a cut are worth on questions that neither was fitted on."""
+
+    log_loss: Estimate
+    calibration_error: float | None
+    aurc: Estimate
+    risk: Estimate
+    answered: Estimate
+    abstention_f1: Estimate
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """The risk that the cut keeps to, with a probability of 0.9; what was asked for, and what was counted."""
+
+    risk: float
+    asked: float
+    answered: int
+    wrong: int
+
+
+@dataclass(frozen=True)
+class Calibrated:
+    """Log-odds of the confidence = ``slope`` · those before + ``intercept``; ``cut`` is the place in ``CAUTIONS``."""
+
+    slope: float
+    intercept: float
+    cut: int
+    guarantee: Guarantee | None
+    before: Measured
+    after: Measured
+
+    @property
+    def better(self) -> bool:
+        """Whether the log loss on questions left out of the fit is less than before."""
+        return cast("float", self.after.log_loss.value) < cast("float", self.before.log_loss.value)
+
+    def fits(self, base: Fits) -> Fits:
+        """The critic's regressions with that of support scaled: the confidence is the least of its probabilities."""
+        scaled = composed(base.support, self.slope, self.intercept)
+        return base.model_copy(update={"support": scaled, "graded": True})
+
+    def thresholds(self, base: Thresholds) -> Thresholds:
+        """What the cut means for the scaled confidence; the same passages are read as at the cut."""
+        cut = CAUTIONS[self.cut]
+
+        def scaled(p: float) -> float:
+            return expit(self.slope * logit(p) + self.intercept)
+
+        update = {
+            "supported": scaled(cut),
+            "relevant": min(base.relevant, cut),
+            "verified": scaled(max(base.verified, cut)),
+        }
+        return base.model_copy(update=update)
+
+
+def usable(examples: Sequence[Example]) -> list[Example]:
+    """Return the examples that say what is right: a reference, or that there is no answer."""
+    return [one for one in examples if one.answerable is False or one.references]
+
+
+async def trials_of(
+    services: Services,
+    context: Context,
+    examples: Sequence[Example],
+    replies: Replies,
+    budget: int,
+    progress: Callable[[int, int], None],
+) -> list[Trial]:
+    """Ask each example at each caution; ``budget`` bounds the calls that are made now.
+
+    Raises `RequestError` before a question that might exceed the budget, and `ModelError`; what was replied is kept.
+    """
+    made, chats = recorded(services, replies)
+    graph = build_graph(replace(made, fits=services.fits.model_copy(update={"graded": True})))
+    context = services.completed(context).model_copy(update={"mode": "always"})
+    most = context.effective_limits.model_calls
+
+    async def end(example: Example, caution: float | None) -> SelfRAGState:
+        if sum(chat.asked for chat in chats) + most > budget:
+            raise RequestError(
+                f"The budget of {budget:,} calls ends at question {len(trials) + 1:,} of {len(examples):,}, which may take "
+                f"{most}: give a larger one; what was replied is kept."
+            )
+        asked = cast("SelfRAGState", {"question": example.question})
+        given = context.model_copy(update={"caution": caution})
+        state = cast("SelfRAGState", await graph.ainvoke(asked, context=given))
+        failure = record_of("", example, state, [])["error"]
+        if failure:
+            raise ModelError(failure)
+        return state
+
+    trials: list[Trial] = []
+    for example in examples:
+        progress(len(trials), len(examples))
+        before = await end(example, None)
+        ends: list[SelfRAGState] = []
+        for caution in CAUTIONS:
+            known = bool(ends) and _ends_the_same(ends[-1], caution, context)
+            ends.append(ends[-1] if known else await end(example, caution))
+        trials.append(_trial(example, before, ends))
+    progress(len(examples), len(examples))
+    return trials
+
+
+def _ends_the_same(lower: SelfRAGState, caution: float, context: Context) -> bool:
+    """Whether a run at this caution ends as that at the next lower one, if the same passages are read at both.
+
+    What was refused is refused again, and an answer that is sure enough passes again.
+    """
+    if CAUTIONS[CAUTIONS.index(caution) - 1] < context.effective_thresholds.relevant:
+        return False
+    if lower["outcome"] not in ANSWERED or lower["best"] is None:
+        return True
+    known = confidence(lower["best"])
+    return known is not None and known >= caution
+
+
+def _trial(example: Example, before: SelfRAGState, ends: Sequence[SelfRAGState]) -> Trial:
+    said = [_said(example, end) for end in ends]
+    lenient = ends[0]
+    sources = [gold.source for gold in example.gold if gold.source]
+    sources += [one["source"] for one in lenient["passages"][:1]]
+    known = confidence(lenient["best"]) if said[0].answered and lenient["best"] else None
+    return Trial(example, sources[0] if sources else example.id, known, _said(example, before), tuple(said))
+
+
+def _said(example: Example, state: SelfRAGState) -> Said:
+    record = record_of("", example, state, [])
+    answered = not abstained(record)
+    return Said(answered, answered and bool(right(example, record)))
+
+
+def calibrate(trials: Sequence[Trial], risk: float | None = None) -> Calibrated:
+    """Fit slope, intercept and cut on all trials; measure both on folds of documents that were left out.
+
+    With ``risk`` the cut is the lowest that keeps to it, by `lowest_cut`; else one of about the best abstention F1.
+    Raises `RequestError` where the trials are too few, or of one kind.
+    """
+    rows = [one for one in trials if one.confidence is not None]
+    kinds = {one.at[0].right for one in rows}
+    if len(rows) < FEWEST or len(kinds) < 2:
+        what = "right" if kinds == {True} else "wrong"
+        found = f"all of {len(rows)} answers are {what}" if len(rows) >= FEWEST else f"there are {len(rows)} answers"
+        raise RequestError(
+            f"Nothing can be fitted, as {found}: label at least {FEWEST} questions that are answered, some of them "
+            "wrongly."
+        )
+    slope, intercept = fit_of(rows)
+    guarantee = None
+    cut = best_cut(trials)
+    if risk is not None:
+        cut, guarantee = guaranteed_cut(trials, risk)
+    before = measured(rows, [cast("float", one.confidence) for one in rows], trials, [one.before for one in trials])
+    probabilities, said = _held_out(trials, rows, cut if guarantee else None)
+    return Calibrated(slope, intercept, cut, guarantee, before, measured(rows, probabilities, trials, said))
+
+
+def fit_of(rows: Sequence[Trial]) -> tuple[float, float]:
+    """Return slope and intercept by Platt's method (1999): Newton steps, on labels drawn towards the middle.
+
+    So a few answers that are all right above some confidence give no infinite slope.
+    """
+    odds = np.array([logit(cast("float", one.confidence)) for one in rows])
+    truth = np.array([one.at[0].right for one in rows])
+    wins = truth.sum()
+    wanted = np.where(truth, (wins + 1) / (wins + 2), 1 / (len(rows) - wins + 2))
+    x = np.column_stack((odds, np.ones_like(odds)))
+
+    def loss(weights: np.ndarray) -> float:
+        return float(np.logaddexp(0, x @ weights).sum() - wanted @ (x @ weights))
+
+    weights = np.array([1.0, 0.0])
+    for _ in range(100):
+        p = 1 / (1 + np.exp(-x @ weights))
+        steepness = (x * (p * (1 - p))[:, None]).T @ x + 1e-9 * np.eye(2)
+        step = np.linalg.solve(steepness, x.T @ (p - wanted))
+        while loss(weights - step) > loss(weights) and np.abs(step).max() > 1e-9:
+            step = step / 2
+        weights = weights - step
+        if np.abs(step).max() < 1e-9:
+            break
+    return float(weights[0]), float(weights[1])
+
+
+def best_cut(trials: Sequence[Trial]) -> int:
+    """Return the lowest cut whose abstention F1 is about the best; of all where no question lacks an answer."""
+    f1 = [_f1(trials, [one.at[cut] for one in trials]) for cut in range(len(CAUTIONS))]
+    return next(cut for cut, value in enumerate(f1) if value >= max(f1) - AS_GOOD)
+
+
+def guaranteed_cut(trials: Sequence[Trial], risk: float) -> tuple[int, Guarantee]:
+    """Return the lowest cut that keeps to the risk, or to the least that the surer half of so many answers can show.
+
+    Raises `RequestError` where even the strictest cut that can be tested does not keep to it.
+    """
+    counts = [(sum(one.at[cut].answered for one in trials), _wrong(trials, cut)) for cut in range(len(CAUTIONS))]
+    most = counts[0][0]
+    can = max(risk, least_risk(most // (2 * BEGIN)))
+    cut = lowest_cut(counts, can)
+    if cut is None:
+        answered, wrong = counts[first_tested(counts, can)]
+        raise RequestError(
+            f"No cut is sure to keep the share of wrong answers to {can:.2f}: of the {answered} most confident answers "
+            f"{wrong} are wrong, so that it may be {highest_risk(wrong, answered):.2f}. Ask for a higher --risk, or "
+            "label more questions."
+        )
+    return cut, Guarantee(can, risk, *counts[cut])
+
+
+def _wrong(trials: Sequence[Trial], cut: int) -> int:
+    return sum(one.at[cut].answered and not one.at[cut].right for one in trials)
+
+
+def _held_out(trials: Sequence[Trial], rows: Sequence[Trial], cut: int | None) -> tuple[list[float], list[Said]]:
+    """Each row's probability, and what is said to each trial, by a fit and a cut without its document."""
+    fold_of = folds([one.group for one in trials])
+    probabilities: dict[str, float] = {}
+    said: dict[str, Said] = {}
+    for fold in range(FOLDS):
+        kept = [one for one in rows if fold_of[one.group] != fold]
+        slope, intercept = fit_of(kept)
+        chosen = best_cut([one for one in trials if fold_of[one.group] != fold]) if cut is None else cut
+        for one in trials:
+            if fold_of[one.group] == fold:
+                said[one.example.id] = one.at[chosen]
+                if one.confidence is not None:
+                    probabilities[one.example.id] = expit(slope * logit(one.confidence) + intercept)
+    return [probabilities[one.example.id] for one in rows], [said[one.example.id] for one in trials]
+
+
+def folds(groups: Sequence[str]) -> dict[str, int]:
+    """Return a fold for each group, the largest first into the smallest fold."""
+    sizes = [0] * FOLDS
+    chosen: dict[str, int] = {}
+    for group in sorted(set(groups), key=lambda one: (-groups.count(one), one)):
+        chosen[group] = sizes.index(min(sizes))
+        sizes[chosen[group]] += groups.count(group)
+    return chosen
+
+
+def measured(
+    rows: Sequence[Trial], probabilities: Sequence[float], trials: Sequence[Trial], said: Sequence[Said]
+) -> Measured:
+    """Score the probabilities of the rows' answers, and what is said to all trials."""
+    truth = [one.at[0].right for one in rows]
+    clipped = np.clip(np.asarray(probabilities), CLIP, 1 - CLIP)
+    losses = -np.log(np.where(truth, clipped, 1 - clipped))
+    wrong = [one.answered and not one.right for one in said]
+    hits, both = _f1_parts(trials, said)
+    return Measured(
+        log_loss=ratio(losses, np.ones(len(rows))),
+        calibration_error=calibration(truth, probabilities).error,
+        aurc=aurc_estimate(probabilities, [not one for one in truth], len(trials) - len(rows)),
+        risk=ratio(wrong, [one.answered for one in said]),
+        answered=ratio([one.answered for one in said], np.ones(len(said))),
+        abstention_f1=ratio(hits, both, len(said)),
+    )
+
+
+def _f1(trials: Sequence[Trial], said: Sequence[Said]) -> float:
+    hits, both = _f1_parts(trials, said)
+    return sum(hits) / sum(both) if any(both) else 0.0
+
+
+def _f1_parts(trials: Sequence[Trial], said: Sequence[Said]) -> tuple[list[float], list[float]]:
+    """2·TP and 2·TP + FP + FN of abstaining where the documents hold no answer, by question."""
+    lacking = [one.example.answerable is False for one in trials]
+    withheld = [not one.answered for one in said]
+    hits = [2.0 * (a and b) for a, b in zip(withheld, lacking, strict=True)]
+    return hits, [float(a) + float(b) for a, b in zip(withheld, lacking, strict=True)]

@@ -1,0 +1,141 @@
+"""``calibrate``: what it asks and keeps, that it is used with the same models alone, and that nothing is lost."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from evaluation import calibrating
+from models.calibration import expit
+from tests.command_line import Program
+from tests.integration.openai_server import Inputs, OpenAIServer, Policy, status
+
+TOWNS = [f"{a}{b}" for a in ("Al", "Be", "Co", "Da", "El", "Fa") for b in ("ham", "ville", "stad", "mouth", "ford")]
+WRONG = frozenset(TOWNS[::3])  # of whose ferries the question set says that nothing is stated
+
+
+class Sure(Policy):
+    """Surer of right answers than of wrong ones, and far too sure of both."""
+
+    def sureness(self, kind: str, inputs: Inputs) -> float:
+        if kind != "support":
+            return 0.9
+        return 0.97 if any(town in inputs["claim"] for town in WRONG) else 0.995
+
+
+@pytest.fixture
+def labels(tmp_path: Path, server: OpenAIServer, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Thirty questions about as many documents, on twelve of which the answer is wrong."""
+    server.policy = Sure()
+    monkeypatch.setattr(calibrating, "CAUTIONS", tuple(map(expit, (-1.0, 1.0, 3.0, 4.0, 5.0))))
+    folder = tmp_path / "towns"
+    folder.mkdir()
+    for number, town in enumerate(TOWNS):
+        (folder / f"{town}.md").write_text(f"The ferry of {town} costs {number + 10} crowns.\n")
+    rows = [
+        {"question": f"What does the ferry of {town} cost?", "source": f"{town}.md"}
+        | ({"answerable": False} if town in WRONG else {"answer": f"{number + 10} crowns"})
+        for number, town in enumerate(TOWNS)
+    ]
+    path = tmp_path / "labels.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)))
+    return path
+
+
+def calibrate(program: Program, labels: Path, *words: str) -> tuple[int, str, str]:
+    ended = program("calibrate", str(labels), "--docs", str(labels.with_name("towns")), *words)
+    return ended.code, ended.out, ended.err
+
+
+def ask(program: Program, labels: Path, town: str) -> dict[str, object]:
+    question = f"What does the ferry of {town} cost?"
+    ended = program(question, "--docs", str(labels.with_name("towns")), "--json", "--mode", "always")
+    return {"err": ended.err, **json.loads(ended.out)}
+
+
+def test_what_is_fitted_is_used_from_then_on_and_taken_back(program: Program, labels: Path, tmp_path: Path) -> None:
+    wrong, right = TOWNS[0], TOWNS[1]
+    before = ask(program, labels, wrong)
+    assert before["outcome"] == "grounded"
+    page = tmp_path / "calibration.html"
+    code, out, err = calibrate(program, labels, "--yes", "--output", str(page))
+    assert code == 0, err
+    assert "30 questions: about 210 calls" in err
+    assert "20 of 30 questions are answered, 0 of them wrongly" in out
+    assert "<svg" in page.read_text()
+    after = ask(program, labels, wrong)
+    assert after["outcome"] == "abstained"
+    kept = ask(program, labels, right)
+    assert kept["outcome"] == "grounded"
+    assert str(kept["calibration"]).startswith("library-")
+    assert "library-" in program("calibrate", "--status", "--docs", str(labels.with_name("towns"))).out
+    assert "is gone" in program("calibrate", "--reset", "--docs", str(labels.with_name("towns"))).out
+    assert ask(program, labels, wrong)["outcome"] == "grounded"
+
+
+def test_a_calibration_of_another_model_is_not_used_and_a_note_says_why(
+    program: Program, labels: Path, server: OpenAIServer
+) -> None:
+    assert calibrate(program, labels, "--yes")[0] == 0
+    server.models = ("gpt-4o-mini", "other")
+    program.environment["SELFRAG_CHAT_MODEL"] = "other"
+    found = ask(program, labels, TOWNS[0])
+    assert found["outcome"] == "grounded"
+    assert found["calibration"] is None
+    told = program("calibrate", "--status", "--docs", str(labels.with_name("towns")))
+    assert "calibration is not used, as it was made before a change of the chat model and the critic" in told.err
+
+
+def test_nothing_is_asked_twice_after_a_failure_midway_or_a_budget_that_ends(
+    program: Program, labels: Path, server: OpenAIServer
+) -> None:
+    code, _, err = calibrate(program, labels, "--yes", "--budget", "100")
+    assert code == 2
+    assert "budget of 100 calls ends at question" in err
+    server.always = lambda asked: status(401) if TOWNS[20] in str(asked.inputs) else None
+    code, _, err = calibrate(program, labels, "--yes")
+    assert code == 3
+    assert "the same command goes on from there" in err
+    server.always = lambda asked: None
+    assert calibrate(program, labels, "--yes")[0] == 0
+    paid = [json.dumps(one.body, sort_keys=True) for one in server.asked if TOWNS[20] not in str(one.inputs)]
+    assert len(paid) == len(set(paid)) > 100
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ("", "is empty"),
+        ('{"question": "What?"}', "says of no question what is right"),
+        ('{"question": 3}', "question"),
+        ("\n".join('{"question": "Ferry %d?", "answerable": false}' % n for n in range(3)), "there are 0 answers"),
+    ],
+)
+def test_labels_on_which_nothing_can_be_fitted(
+    program: Program, labels: Path, tmp_path: Path, rows: str, said: str
+) -> None:
+    path = tmp_path / "few.jsonl"
+    path.write_text(rows)
+    ended = program("calibrate", str(path), "--docs", str(labels.with_name("towns")), "--yes")
+    assert ended.code == 2
+    assert said in ended.err
+    assert "Traceback" not in ended.err
+
+
+def test_calls_that_cost_money_are_confirmed(program: Program, labels: Path, server: OpenAIServer) -> None:
+    code, _, err = calibrate(program, labels)
+    assert code == 2
+    assert "add --yes" in err
+    assert not server.asked
+
+
+def test_a_model_without_probabilities_is_calibrated_by_its_labels(
+    program: Program, labels: Path, server: OpenAIServer
+) -> None:
+    server.logprobs = "refuse"
+    code, out, err = calibrate(program, labels, "--yes", "--json")
+    assert code == 0, err
+    made = json.loads(out)
+    assert made["after"]["log_loss"]["value"] < made["before"]["log_loss"]["value"]
