@@ -58,14 +58,10 @@ class LibraryCalibration(BaseModel):
 
     def over(self, services: Services, settings: Settings) -> Services:
         """Return the services with it; a threshold that the settings name stays."""
-        named = {
-            "supported": settings.selfrag_threshold_supported,
-            "verified": settings.selfrag_threshold_supported,
-            "relevant": settings.selfrag_threshold_relevant,
-        }
-        kept = {name: getattr(self.thresholds, name) for name, value in named.items() if value is None}
         fits = services.fits.model_copy(update={"support": self.fits.support, "graded": self.fits.graded})
-        return replace(services, thresholds=services.thresholds.model_copy(update=kept), fits=fits)
+        named = settings.selfrag_threshold_supported is not None
+        update = {} if named else {name: getattr(self.thresholds, name) for name in ("supported", "verified")}
+        return replace(services, thresholds=services.thresholds.model_copy(update=update), fits=fits)
 
 
 def fitted_for(stamp: Stamp, base: str | None, library: Library, settings: Settings) -> dict[str, str | None]:

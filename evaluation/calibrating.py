@@ -1,8 +1,8 @@
 """Fit what ``confidence`` means for a model and a library, and choose the cut below which an answer is withheld.
 
-Each labelled question is asked at each of ``CAUTIONS``, which are fixed before any label is seen. So what is counted at
-a cut is what the product does there, redrafts and all. Replies are kept by prompt: a further cut costs only the calls
-that differ.
+Each labelled question is asked at each of ``CUTS``, which are fixed before any label is seen. So what is counted at a
+cut is what the product does there, redrafts and all. Replies are kept by prompt: a further cut costs only the calls that
+differ.
 """
 
 from collections.abc import Callable, Sequence
@@ -25,7 +25,7 @@ from run.candidates import ANSWERED, confidence
 from run.context import Context, Services, Thresholds
 from run.state import SelfRAGState
 
-CAUTIONS = tuple(expit(quarter / 4) for quarter in range(-18, 29))  # of the confidence before it is calibrated
+CUTS = tuple(expit(quarter / 4) for quarter in range(-18, 29))  # of the confidence before it is calibrated
 FOLDS = 5
 FEWEST = 20  # answers on which two coefficients can be fitted
 AS_GOOD = 0.01  # below the best abstention F1, which still counts as the same
@@ -41,9 +41,9 @@ class Said:
 
 @dataclass(frozen=True)
 class Trial:
-    """What came of one labelled question: as the settings are, and at each of ``CAUTIONS``.
+    """What came of one labelled question: as the settings are, and at each of ``CUTS``.
 
-    ``group`` is the document that it is about. ``confidence`` is that of the answer at the lowest caution, in 0..1 and
+    ``group`` is the document that it is about. ``confidence`` is that of the answer at the lowest cut, in 0..1 and
     not calibrated; None where there was no answer.
     """
 
@@ -78,7 +78,7 @@ class Guarantee:
 
 @dataclass(frozen=True)
 class Calibrated:
-    """Log-odds of the confidence = ``slope`` · those before + ``intercept``; ``cut`` is the place in ``CAUTIONS``."""
+    """Log-odds of the confidence = ``slope`` · those before + ``intercept``; ``cut`` is the place in ``CUTS``."""
 
     slope: float
     intercept: float
@@ -98,18 +98,13 @@ class Calibrated:
         return base.model_copy(update={"support": scaled, "graded": True})
 
     def thresholds(self, base: Thresholds) -> Thresholds:
-        """What the cut means for the scaled confidence; the same passages are read as at the cut."""
-        cut = CAUTIONS[self.cut]
+        """What the cut means for the scaled confidence, and what was meant by the threshold of a sentence by itself."""
+        cut = CUTS[self.cut]
 
         def scaled(p: float) -> float:
             return expit(self.slope * logit(p) + self.intercept)
 
-        update = {
-            "supported": scaled(cut),
-            "relevant": min(base.relevant, cut),
-            "verified": scaled(max(base.verified, cut)),
-        }
-        return base.model_copy(update=update)
+        return base.model_copy(update={"supported": scaled(cut), "verified": scaled(base.verified)})
 
 
 def usable(examples: Sequence[Example]) -> list[Example]:
@@ -125,23 +120,24 @@ async def trials_of(
     budget: int,
     progress: Callable[[int, int], None],
 ) -> list[Trial]:
-    """Ask each example at each caution; ``budget`` bounds the calls that are made now.
+    """Ask each example at each cut; ``budget`` bounds the calls that are made now.
 
     Raises `RequestError` before a question that might exceed the budget, and `ModelError`; what was replied is kept.
     """
     made, chats = recorded(services, replies)
     graph = build_graph(replace(made, fits=services.fits.model_copy(update={"graded": True})))
-    context = services.completed(context).model_copy(update={"mode": "always"})
+    context = services.completed(context).model_copy(update={"mode": "always", "caution": None})
     most = context.effective_limits.model_calls
 
-    async def end(example: Example, caution: float | None) -> SelfRAGState:
+    async def end(example: Example, supported: float) -> SelfRAGState:
         if sum(chat.asked for chat in chats) + most > budget:
             raise RequestError(
                 f"The budget of {budget:,} calls ends at question {len(trials) + 1:,} of {len(examples):,}, which may take "
                 f"{most}: give a larger one; what was replied is kept."
             )
         asked = cast("SelfRAGState", {"question": example.question})
-        given = context.model_copy(update={"caution": caution})
+        thresholds = context.effective_thresholds.model_copy(update={"supported": supported})
+        given = context.model_copy(update={"thresholds": thresholds})
         state = cast("SelfRAGState", await graph.ainvoke(asked, context=given))
         failure = record_of("", example, state, [])["error"]
         if failure:
@@ -151,27 +147,22 @@ async def trials_of(
     trials: list[Trial] = []
     for example in examples:
         progress(len(trials), len(examples))
-        before = await end(example, None)
+        before = await end(example, context.effective_thresholds.supported)
         ends: list[SelfRAGState] = []
-        for caution in CAUTIONS:
-            known = bool(ends) and _ends_the_same(ends[-1], caution, context)
-            ends.append(ends[-1] if known else await end(example, caution))
+        for cut in CUTS:
+            known = bool(ends) and _ends_the_same(ends[-1], cut)
+            ends.append(ends[-1] if known else await end(example, cut))
         trials.append(_trial(example, before, ends))
     progress(len(examples), len(examples))
     return trials
 
 
-def _ends_the_same(lower: SelfRAGState, caution: float, context: Context) -> bool:
-    """Whether a run at this caution ends as that at the next lower one, if the same passages are read at both.
-
-    What was refused is refused again, and an answer that is sure enough passes again.
-    """
-    if CAUTIONS[CAUTIONS.index(caution) - 1] < context.effective_thresholds.relevant:
-        return False
+def _ends_the_same(lower: SelfRAGState, cut: float) -> bool:
+    """Whether a run at this cut ends as one at a lower: what was refused is so again, and what is surer passes again."""
     if lower["outcome"] not in ANSWERED or lower["best"] is None:
         return True
     known = confidence(lower["best"])
-    return known is not None and known >= caution
+    return known is not None and known >= cut
 
 
 def _trial(example: Example, before: SelfRAGState, ends: Sequence[SelfRAGState]) -> Trial:
@@ -243,7 +234,7 @@ def fit_of(rows: Sequence[Trial]) -> tuple[float, float]:
 
 def best_cut(trials: Sequence[Trial]) -> int:
     """Return the lowest cut whose abstention F1 is about the best; of all where no question lacks an answer."""
-    f1 = [_f1(trials, [one.at[cut] for one in trials]) for cut in range(len(CAUTIONS))]
+    f1 = [_f1(trials, [one.at[cut] for one in trials]) for cut in range(len(CUTS))]
     return next(cut for cut, value in enumerate(f1) if value >= max(f1) - AS_GOOD)
 
 
@@ -252,7 +243,7 @@ def guaranteed_cut(trials: Sequence[Trial], risk: float) -> tuple[int, Guarantee
 
     Raises `RequestError` where even the strictest cut that can be tested does not keep to it.
     """
-    counts = [(sum(one.at[cut].answered for one in trials), _wrong(trials, cut)) for cut in range(len(CAUTIONS))]
+    counts = [(sum(one.at[cut].answered for one in trials), _wrong(trials, cut)) for cut in range(len(CUTS))]
     most = counts[0][0]
     can = max(risk, least_risk(most // (2 * BEGIN)))
     cut = lowest_cut(counts, can)

@@ -29,7 +29,7 @@ class Sure(Policy):
 def labels(tmp_path: Path, server: OpenAIServer, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Thirty questions about as many documents, on twelve of which the answer is wrong."""
     server.policy = Sure()
-    monkeypatch.setattr(calibrating, "CAUTIONS", tuple(map(expit, (-1.0, 1.0, 3.0, 4.0, 5.0))))
+    monkeypatch.setattr(calibrating, "CUTS", tuple(map(expit, (-1.0, 1.0, 3.0, 4.0, 5.0))))
     folder = tmp_path / "towns"
     folder.mkdir()
     for number, town in enumerate(TOWNS):

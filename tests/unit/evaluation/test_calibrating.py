@@ -7,7 +7,7 @@ import pytest
 
 from core.errors import RequestError
 from core.types import Verdict
-from evaluation.calibrating import CAUTIONS, FOLDS, Said, Trial, calibrate, fit_of, folds, usable
+from evaluation.calibrating import CUTS, FOLDS, Said, Trial, calibrate, fit_of, folds, usable
 from evaluation.records import Example
 from models.calibration import Fit, Fits, expit, logit
 from run.context import Thresholds
@@ -23,7 +23,7 @@ def trials(n: int, *, slope: float = 1.0, intercept: float = 0.0, seed: int = 1,
         odds = float(dice.normal(0.5, 2.0))
         right = bool(dice.random() < expit(slope * odds + intercept))
         said = Said(answered=True, right=right)
-        at = tuple(said if expit(odds) >= cut else NOTHING for cut in CAUTIONS)
+        at = tuple(said if expit(odds) >= cut else NOTHING for cut in CUTS)
         references = ("yes",) if right or number % 2 else ()
         example = Example(str(number), "?", answerable=bool(references), references=references)
         made.append(Trial(example, f"document {number % groups}", expit(odds), at[0], at))
@@ -43,7 +43,7 @@ def test_a_confidence_that_is_right_already_is_left_alone() -> None:
 
 
 def test_right_answers_above_and_wrong_ones_below_give_no_infinite_slope() -> None:
-    rows = [replace(one, at=(Said(answered=True, right=one.confidence > 0.5),) * len(CAUTIONS)) for one in trials(40)]
+    rows = [replace(one, at=(Said(answered=True, right=one.confidence > 0.5),) * len(CUTS)) for one in trials(40)]
     slope, intercept = fit_of(rows)
     assert 0 < slope < 50
     assert abs(intercept) < 50
@@ -64,10 +64,9 @@ def test_the_confidence_of_a_run_is_scaled_and_the_cut_stays_where_it_was() -> N
     wanted = expit(made.slope * logit(1 - before["no support"]) + made.intercept)
     assert 1 - after["no support"] == pytest.approx(wanted)
     thresholds = made.thresholds(Thresholds(relevant=0.4, supported=0.28, verified=0.3))
-    cut = CAUTIONS[made.cut]
-    assert thresholds.supported == pytest.approx(expit(made.slope * logit(cut) + made.intercept))
-    assert thresholds.relevant == min(0.4, cut)
-    assert thresholds.verified == pytest.approx(expit(made.slope * logit(max(0.3, cut)) + made.intercept))
+    assert thresholds.supported == pytest.approx(expit(made.slope * logit(CUTS[made.cut]) + made.intercept))
+    assert thresholds.verified == pytest.approx(expit(made.slope * logit(0.3) + made.intercept))
+    assert thresholds.relevant == 0.4
 
 
 def test_a_label_without_probabilities_gets_those_of_its_rank() -> None:

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from evaluation.calibrating import CAUTIONS
+from evaluation.calibrating import CUTS
 from evaluation.measures.guarantee import BEGIN, highest_risk, labels_needed, least_risk, lowest_cut
 
 DRAWS = 1_000
@@ -19,7 +19,7 @@ def population(n: int, dice: np.random.Generator, *, steepness: float) -> tuple[
 
 
 def counts(confidence: np.ndarray, wrong: np.ndarray) -> list[tuple[int, int]]:
-    return [(int((confidence >= cut).sum()), int(wrong[confidence >= cut].sum())) for cut in CAUTIONS]
+    return [(int((confidence >= cut).sum()), int(wrong[confidence >= cut].sum())) for cut in CUTS]
 
 
 @pytest.mark.parametrize(("steepness", "risk"), [(1.0, 0.1), (0.6, 0.2), (0.0, 0.35)])
