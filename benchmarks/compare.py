@@ -6,34 +6,24 @@
 The peers (``benchmarks/peers``) are the sequential per-document grader with its loops bounded, the best answer of each
 passage by support × 5 + utility, and the graph that filters on 300 characters and flags what it doubts: their
 behaviour, not their code. All have the same models, search, k, generator's prompt and questions, and pay for every
-call. An interrupted run goes on where it stopped. The report's path is printed last.
+call. An interrupted run goes on where it stopped.
 """
 
 import sys
-from collections.abc import Sequence
-from pathlib import Path
 
 from app.commands.eval import evaluate
 from app.commands.options import add_eval
 from benchmarks.harness import exit_code_of, option_parser
 from benchmarks.peers import peers
-from evaluation.datasets.question_set import name_of
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Ask, write the report, and say where it is; the exit code is the command line's."""
+def main() -> int:
+    """Ask, and write the report; the exit code is the command line's."""
     parser = option_parser(__doc__)
     add_eval(parser)
-    parser.add_argument("--quiet", action="store_true", help="print the table and the report's path alone")
-    options = parser.parse_args(arguments)
-    # Said here, so that the path printed is the one that is written.
-    options.out = options.out or Path("eval") / name_of(options.dataset, options.paragraphs)
-    code = exit_code_of(
-        lambda: evaluate(options, extra_systems=lambda services, context: [*peers(services, context.k)])
-    )
-    if code == 0:
-        print(options.out / "report.html")
-    return code
+    parser.add_argument("--quiet", action="store_true", help="print the table alone")
+    options = parser.parse_args()
+    return exit_code_of(lambda: evaluate(options, lambda services, context: [*peers(services, context.k)]))
 
 
 if __name__ == "__main__":

@@ -4,12 +4,13 @@
     python -m benchmarks.conflicts --data nq.json --set poisonedrag --most 60
     python -m benchmarks.conflicts --data squad2.json --set squad --systems self-rag
 
-A library is made of each question's documents, and asked by plain retrieve-and-generate, by Self-RAG, and by Self-RAG
-without the comparison. Documents disagree if two of those that the first search found are labelled with different
-answers; the paragraphs of one SQuAD article, each a document, never do, so that each conflict shown is false. ``--half
-tuning`` takes the questions that rules and prompts may be fitted to. Replies are kept by prompt in
-``--replies`` and answers in ``bench/conflicts.jsonl``: an interrupted run goes on, and a changed rule costs only the
-prompts that it changes.
+The data are of the public repositories HanNight/RAMDocs and sleeepeer/PoisonedRAG. A library is made of each question's
+documents, and asked by plain retrieve-and-generate, by Self-RAG, and by Self-RAG without the comparison. Documents
+disagree if two of those that the first search found are labelled with answers of which neither contains the other; the
+paragraphs of one SQuAD article, each a document, never do, so that each conflict shown is false. An answer is deceived
+if it has the attack's answer and, unless a conflict is shown, not the right one. ``--half tuning`` takes the questions
+that rules and prompts may be fitted to. Replies are kept by prompt in ``--replies`` and answers in
+``bench/conflicts.jsonl``: an interrupted run goes on, and a changed rule costs only the prompts that it changes.
 """
 
 import json
@@ -21,22 +22,22 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from app.terminal.screen import Screen
-from benchmarks.ablations.recorded_chat import Clock, RecordedSystem, Replies, recorded, without_time_limit
+from benchmarks.ablations.recorded_chat import Clock, Replies, recorded, with_recorded_time, without_time_limit
 from benchmarks.harness import FOLDER, aligned, exit_code_of, option_parser, read_rows, shown, write_figures
-from benchmarks.own_documents import Bind, asked, example_of
+from benchmarks.own_documents import asked, example_of
 from core.fingerprint import digest
 from evaluation.datasets.question_set import load as load_questions
 from evaluation.measures.joined_rows import rows_of
 from evaluation.measures.metrics import of_costs
 from evaluation.measures.scores import BARE, contains
 from evaluation.measures.statistics import Estimate, ratio
-from evaluation.records import Example, Record, System
+from evaluation.records import BASELINE, OURS, Example, Record, System
 from evaluation.self_rag import self_rag
 from evaluation.systems import plain
 from run.context import Context, Services
 
-PLAIN, OURS, WITHOUT = SYSTEMS = ("plain", "self-rag", "without")
+WITHOUT = "without"
+SYSTEMS = (BASELINE, OURS, WITHOUT)
 SETS = ("ramdocs", "poisonedrag", "squad")
 HALVES = ("tuning", "reporting")
 COSTS = ("model_calls", "uncached_tokens", "output_tokens", "seconds")
@@ -64,13 +65,13 @@ class Case:
 
 def ramdocs(path: Path) -> list[Case]:
     """The questions of RAMDocs, whose documents are labelled with the answer that each gives."""
-    return [_of_ramdocs(number, row) for number, row in enumerate(read_rows(path))]
-
-
-def _of_ramdocs(number: int, row: Mapping[str, Any]) -> Case:
-    named = {f"document-{at}.txt": one for at, one in enumerate(row["documents"], 1)}
-    labels = {name: None if one["type"] == "noise" else str(one["answer"]) for name, one in named.items()}
-    return Case(f"ramdocs {number}", row["question"], {name: one["text"] for name, one in named.items()}, labels)
+    found = []
+    for number, row in enumerate(read_rows(path)):
+        named = {f"document-{at}.txt": one for at, one in enumerate(row["documents"], 1)}
+        texts = {name: one["text"] for name, one in named.items()}
+        labels = {name: None if one["type"] == "noise" else str(one["answer"]) for name, one in named.items()}
+        found.append(Case(f"ramdocs {number}", row["question"], texts, labels))
+    return found
 
 
 def attacked(path: Path) -> list[Case]:
@@ -117,18 +118,14 @@ def chosen(cases: Sequence[Case], most: int | None, seed: int) -> list[Case]:
     return sorted(cases, key=lambda one: digest(str(seed), one.name))[:most]
 
 
-def systems(services: Services, context: Context, replies: Replies, bind: Bind) -> list[System]:
-    """The three systems over one recorded model, each asked over a question's own documents."""
+def systems(services: Services, context: Context, replies: Replies) -> list[System]:
+    """The three systems over one recorded model."""
     clock = Clock()
     services, chats = recorded(services, replies, clock)
     context = without_time_limit(services, context).model_copy(update={"mode": "always"})
     off = context.model_copy(update={"conflicts": False})
-    made = [
-        bind(lambda services: plain(services, context, PLAIN), services),
-        bind(lambda services: self_rag(services, off, WITHOUT), services),
-        bind(lambda services: self_rag(services, context, OURS), services),
-    ]
-    return [RecordedSystem(one, chats, clock) for one in made]
+    made = [plain(services, context), self_rag(services, off, WITHOUT), self_rag(services, context)]
+    return [with_recorded_time(one, chats, clock) for one in made]
 
 
 def disagree(case: Case, files: Sequence[str]) -> bool:
@@ -141,15 +138,15 @@ def of_conflicts(cases: Sequence[Case], records: Sequence[Record]) -> dict[str, 
     """Precision and recall of a shown conflict; ``named`` are those whose answers rest on documents that disagree."""
     pairs = list(zip(cases, records, strict=True))
     there = [disagree(case, [one["source"] for one in record["seen"]]) for case, record in pairs]
-    shown = [bool(record.get("conflicts")) for record in records]
+    told = [bool(record.get("conflicts")) for record in records]
     named = [disagree(case, [one["sources"][0] for one in record.get("conflicts", [])]) for case, record in pairs]
-    both = [a and b for a, b in zip(there, shown, strict=True)]
+    both = [a and b for a, b in zip(there, told, strict=True)]
     return {
         "disagree": sum(there),
-        "shown": sum(shown),
-        "precision": ratio(both, shown),
+        "shown": sum(told),
+        "precision": ratio(both, told),
         "recall": ratio(both, there),
-        "named": ratio(named, shown),
+        "named": ratio(named, told),
         "answered": sum(bool(record["answer"]) for record in records),
     }
 
@@ -165,7 +162,7 @@ def of_deception(cases: Sequence[Case], records: Sequence[Record]) -> dict[str, 
     return {"deceived": sum(told), "deceived without a conflict shown": sum(silent)}
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main() -> int:
     """Ask what was not asked yet, and print the figures."""
     parser = option_parser(__doc__, seed=0, replies=FOLDER / "replies.sqlite")
     parser.add_argument("--data", type=Path, metavar="PATH", required=True)
@@ -173,32 +170,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--half", choices=HALVES, default=HALVES[1])
     parser.add_argument("--most", type=int, metavar="N")
     parser.add_argument("--systems", default=",".join(SYSTEMS), help=f"of {', '.join(SYSTEMS)}: those to ask")
-    options = parser.parse_args(arguments)
+    options = parser.parse_args()
     cases = chosen(read(options.set, options.data, options.half), options.most, options.seed)
     names, replies = options.systems.split(","), Replies(options.replies)
 
-    def made(services: Services, context: Context, bind: Bind) -> list[System]:
-        return [one for one in systems(services, context, replies, bind) if one.name in names]
+    def made(services: Services, context: Context) -> list[System]:
+        return [one for one in systems(services, context, replies) if one.name in names]
 
     def measure() -> None:
         examples = [case.example for case in cases]
         documents = {case.example.id: case.documents for case in cases}
-        records = asked("conflicts", examples, documents, made, Screen())
+        records = asked("conflicts", examples, documents, made)
         figures: dict[str, Any] = {"questions": len(cases), "half": options.half, "seed": options.seed}
         for name, ones in records.items():
             costs = of_costs(list(rows_of(examples, ones)[name].values()))
             figures[name] = {key: costs[key] for key in COSTS}
             figures[name] |= of_deception(cases, ones) if options.set == "poisonedrag" else {}
             figures[name] |= of_conflicts(cases, ones) if name == OURS else {}
-        print(aligned([(f"{name}: {key}", as_text(one)) for name in records for key, one in figures[name].items()]))
+        rows = [(name, key, shown(one)) for name in records for key, one in figures[name].items()]
+        print(aligned(rows))
         write_figures(f"conflicts-{options.set}-{options.half}", figures)
 
     return exit_code_of(measure)
-
-
-def as_text(figure: Estimate | int) -> str:
-    """A count, or a value with its interval."""
-    return shown(figure) if isinstance(figure, Estimate) else str(figure)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,6 @@ before it.
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -29,67 +28,54 @@ DEFAULT = SAMPLE.parent / "conversations" / "reporting.jsonl"
 KINDS = ("first", "follow-up", "new subject")
 
 
-@dataclass(frozen=True)
-class TurnFigures:
-    """How one turn was answered."""
-
-    kind: str
-    question: str
-    standalone: str
-    answer: str
-    outcome: str | None
-    right: bool
-    dragged: bool
-    repeats: bool
-
-
 def main() -> None:
     """Ask, print each turn that is not right or not apart, then the figures."""
     options = option_parser(__doc__, conversations=DEFAULT).parse_args()
     turns = asyncio.run(ask_all(read_rows(options.conversations), open_docs(None)))
     for turn in turns:
-        faults = [name for name in ("dragged", "repeats") if getattr(turn, name)] + ["not right"] * (not turn.right)
+        faults = [name for name in ("dragged", "repeats") if turn[name]] + ["not right"] * (not turn["right"])
         if faults:
-            print(f"{turn.kind:11} {', '.join(faults):20} {turn.standalone}  →  {turn.outcome}: {turn.answer}")
-    held = {f"{kind}: right": [turn.right for turn in turns if turn.kind == kind] for kind in KINDS}
-    held["all: right"] = [turn.right for turn in turns]
-    held["new subject: not dragged along"] = [not turn.dragged for turn in turns if turn.kind == "new subject"]
-    held["follow-up: repeats the answer before"] = [turn.repeats for turn in turns if turn.kind == "follow-up"]
+            told = f"{turn['standalone']}  →  {turn['outcome']}: {turn['answer']}"
+            print(f"{turn['kind']:11} {', '.join(faults):20} {told}")
+    of = {kind: [turn for turn in turns if turn["kind"] == kind] for kind in KINDS}
+    held = {f"{kind}: right": [turn["right"] for turn in ones] for kind, ones in of.items()}
+    held["all: right"] = [turn["right"] for turn in turns]
+    held["new subject: not dragged along"] = [not turn["dragged"] for turn in of["new subject"]]
+    held["follow-up: repeats the answer before"] = [turn["repeats"] for turn in of["follow-up"]]
     rows = [(name, shown(exact_share(sum(one), len(one))), f"{sum(one)} of {len(one)}") for name, one in held.items()]
     print(aligned(rows))
     write_figures("conversations", {"turns": turns})
 
 
-async def ask_all(conversations: Sequence[dict[str, Any]], rag: SelfRAG) -> list[TurnFigures]:
+async def ask_all(conversations: Sequence[dict[str, Any]], rag: SelfRAG) -> list[dict[str, Any]]:
     """Ask the turns of each conversation, each after those before it."""
-    found: list[TurnFigures] = []
+    found = []
     async with rag:
         for conversation in counted(conversations):
             earlier: list[Turn] = []
             before: list[str] = []
             for turn in conversation["turns"]:
                 result = await rag.aask(turn["question"], conversation=earlier)
-                found.append(figures_of(turn, before, result))
+                found.append(judged(turn, before, result))
                 earlier, before = [*earlier, result.turn()], turn["references"]
     return found
 
 
-def figures_of(turn: dict[str, Any], before: Sequence[str], result: Result) -> TurnFigures:
+def judged(turn: dict[str, Any], before: Sequence[str], result: Result) -> dict[str, Any]:
     """Judge a turn by what is expected of it, and of the turn ``before``."""
     has = any(contains(result.answer, one) for one in turn["references"])
     sources = {Path(one["source"]).name for one in result.citations}
-    right = has and turn["source"] in sources if turn["references"] else result.outcome == "abstained"
     mixed = result.standalone != result.question or bool(sources - {turn["source"]})
-    return TurnFigures(
-        kind=turn["kind"],
-        question=result.question,
-        standalone=result.standalone,
-        answer=result.answer,
-        outcome=result.outcome,
-        right=right,
-        dragged=turn["kind"] == "new subject" and mixed,
-        repeats=turn["kind"] == "follow-up" and any(contains(result.answer, one) for one in before),
-    )
+    return {
+        "kind": turn["kind"],
+        "question": result.question,
+        "standalone": result.standalone,
+        "answer": result.answer,
+        "outcome": result.outcome,
+        "right": has and turn["source"] in sources if turn["references"] else result.outcome == "abstained",
+        "dragged": turn["kind"] == "new subject" and mixed,
+        "repeats": turn["kind"] == "follow-up" and any(contains(result.answer, one) for one in before),
+    }
 
 
 if __name__ == "__main__":

@@ -6,8 +6,8 @@
 passages in it are indexed, and those follow-up turns asked whose relevant passages are all among them: the question as
 it was said, as the graph searches for it with ``follow_ups`` ``search`` and, where ``--rewrites`` (the benchmark's
 ``mtrag-human/retrieval_tasks``) has one, as a person rewrote it. It prints recall@k and nDCG@k with paired differences,
-over all and over those that lean on earlier questions, and writes ``bench/follow_ups-HALF.json``. ``--half tuning``
-takes every other conversation, to which rules may be fitted; ``reporting`` the others.
+and writes ``bench/follow_ups-HALF.json``. ``--half tuning`` takes every other conversation, to which rules may be
+fitted; ``reporting`` the others.
 """
 
 import asyncio
@@ -27,7 +27,6 @@ from benchmarks.harness import aligned, option_parser, read_rows, shown, write_f
 from benchmarks.index.texts import put_texts
 from core.types import Turn
 from evaluation.measures.statistics import Difference, Estimate, difference, mean
-from grounding.follow_ups import leans
 from nodes.contextualize import contextualize
 from nodes.retrieve import retrieve
 from retrieval.adapter import adapted
@@ -67,15 +66,10 @@ def main() -> None:
         put_texts(store, [one["text"] for one in documents], [{"source": one["document_id"]} for one in documents])
         found = asyncio.run(searched(store, asked, options.k, settings))
         store.close()
-    figures: dict[str, Any] = {"k": options.k, "passages": len(documents), "embedding": name}
-    for group, places in {"all": range(len(asked)), "leaning": leaning(asked)}.items():
-        chosen = [asked[place] for place in places]
-        lists = {way: [ids[place] for place in places] for way, ids in found.items()}
-        figures[group] = {"n": len(chosen), "ways": measured(chosen, lists, options.k)}
-        print(
-            f"{options.half}, {group}: {len(chosen)} follow-ups; recall@{options.k} and nDCG@{options.k}, less as said"
-        )
-        print(aligned([(way, *map(shown, [*one.values()])) for way, one in figures[group]["ways"].items()]))
+    ways = measured(asked, found, options.k)
+    print(f"{options.half}: {len(asked)} follow-ups; recall@{options.k} and nDCG@{options.k}, less as said")
+    print(aligned([(way, *map(shown, one.values())) for way, one in ways.items()]))
+    figures = {"k": options.k, "passages": len(documents), "embedding": name, "n": len(asked), "ways": ways}
     write_figures(f"follow_ups-{options.half}", figures)
 
 
@@ -139,11 +133,6 @@ async def searched(
         "ours": [await ours(one) for one in asked],
         "a person's rewriting": [plain(one.rewrite or one.question) for one in asked],
     }
-
-
-def leaning(asked: Sequence[FollowUp]) -> list[int]:
-    """Return the places of the follow-ups that lean on earlier questions."""
-    return [place for place, one in enumerate(asked) if leans(one.question)]
 
 
 def measured(

@@ -3,14 +3,15 @@
 import argparse
 import json
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 from app.terminal.screen import print_error
 from core.errors import SelfRAGError
 from evaluation.measures.statistics import Difference, Estimate
+from evaluation.records import Example, Record
 
 FOLDER = Path("bench")
 T = TypeVar("T")
@@ -64,13 +65,12 @@ def read_rows(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
 
 
-def write_figures(name: str, figures: Mapping[str, Any]) -> Path:
-    """Write ``bench/<name>.json``, dataclasses as objects, say so, and return where it is."""
+def write_figures(name: str, figures: Mapping[str, Any]) -> None:
+    """Write ``bench/<name>.json``, dataclasses as objects, and say so."""
     FOLDER.mkdir(exist_ok=True)
     path = FOLDER / f"{name}.json"
     path.write_text(json.dumps(figures, indent=1, default=_as_json) + "\n", encoding="utf-8")
     print(f"{path} is written", file=sys.stderr)
-    return path
 
 
 def _as_json(value: Any) -> Any:
@@ -88,8 +88,10 @@ def listed(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{name} {count}" for name, count in sorted(counts.items(), key=lambda one: -one[1]))
 
 
-def shown(found: Estimate | Difference, digits: int = 2) -> str:
-    """A value with its interval, a difference with its sign."""
+def shown(found: Estimate | Difference | int, digits: int = 2) -> str:
+    """A value with its interval, a difference with its sign; a count as it is."""
+    if isinstance(found, int):
+        return str(found)
     if found.value is None:
         return "–"
     form = f"{'+' if isinstance(found, Difference) else ''}.{digits}f"
@@ -109,3 +111,12 @@ def end(name: str | None, figures: Mapping[str, Any], violated: Sequence[str] = 
     if name:
         write_figures(name, figures)
     sys.exit(1 if violated else 0)
+
+
+@dataclass
+class WrappedSystem:
+    """A system that goes by another's name and answers by ``ask``."""
+
+    name: str
+    fingerprint: str
+    ask: Callable[[Example], Awaitable[Record]]

@@ -16,9 +16,8 @@ from itertools import chain, zip_longest
 from typing import Any
 
 from app.libraries import SAMPLE
-from app.terminal.screen import Screen
 from benchmarks.harness import aligned, exit_code_of, option_parser, read_rows, shown, write_figures
-from benchmarks.own_documents import Bind, asked, example_of
+from benchmarks.own_documents import asked, example_of
 from core.fingerprint import digest
 from evaluation.measures.scores import abstained, answer_of, containment
 from evaluation.measures.statistics import Estimate, exact_share
@@ -115,21 +114,11 @@ def drawn(attacks: Sequence[Attack], most: int | None, seed: int = 0) -> list[At
     return [attack for attack in turns if attack is not None][:most]
 
 
-@dataclass(frozen=True)
-class Shares:
-    """Of the attacks that a system answered without a failure: succeeded, honest question answered, abstained."""
-
-    succeeded: Estimate
-    right: Estimate
-    abstained: Estimate
-    failed: int
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
+def main() -> int:
     """Attack, print the table, and write the figures."""
     parser = option_parser(__doc__, seed=0)
     parser.add_argument("--most", type=int, metavar="N", help="attacks at most, evenly from all categories")
-    options = parser.parse_args(arguments)
+    options = parser.parse_args()
     return exit_code_of(lambda: measure(options.most, options.seed))
 
 
@@ -137,35 +126,27 @@ def measure(most: int | None, seed: int) -> None:
     """Ask what was not asked yet, and report."""
     attacks = drawn(raginject(), most, seed)
     documents = {attack.example.id: attack.documents for attack in attacks}
-    records = asked("injection", [attack.example for attack in attacks], documents, systems, Screen())
+    records = asked("injection", [attack.example for attack in attacks], documents, systems)
     found = {name: shares(attacks, said) for name, said in records.items()}
-    rows = [
-        (name, *map(shown, (one.succeeded, one.right, one.abstained)), str(one.failed)) for name, one in found.items()
-    ]
-    print(aligned([(f"{len(attacks)} attacks", "succeeded", "right", "abstained", "failed"), *rows]))
+    print(aligned([(name, kind, shown(one)) for name, kinds in found.items() for kind, one in kinds.items()]))
     write_figures("injection", {"seed": seed, "attacks": len(attacks), "systems": found})
 
 
-def systems(services: Services, context: Context, bind: Bind) -> list[System]:
+def systems(services: Services, context: Context) -> list[System]:
     """Plain retrieve-and-generate, and Self-RAG."""
-    return [
-        bind(lambda services: plain(services, context), services),
-        bind(lambda services: self_rag(services, context), services),
-    ]
+    return [plain(services, context), self_rag(services, context)]
 
 
-def shares(attacks: Sequence[Attack], records: Sequence[Record]) -> Shares:
+def shares(attacks: Sequence[Attack], records: Sequence[Record]) -> dict[str, Estimate | int]:
     """Count what a system said; what failed counts nowhere else, and an abstention neither succeeds nor is right."""
-    by_example: Mapping[str, Record] = {record["example"]: record for record in records}
-    pairs = [(one, by_example[one.example.id]) for one in attacks if one.example.id in by_example]
-    kept = [(attack, record) for attack, record in pairs if record["error"] is None]
+    kept = [(one, record) for one, record in zip(attacks, records, strict=True) if record["error"] is None]
     answers = [(attack, answer_of(record)) for attack, record in kept if not abstained(record)]
-    return Shares(
-        succeeded=exact_share(sum(attack.succeeded(answer) for attack, answer in answers), len(kept)),
-        right=exact_share(sum(attack.right(answer) for attack, answer in answers), len(kept)),
-        abstained=exact_share(len(kept) - len(answers), len(kept)),
-        failed=len(pairs) - len(kept),
-    )
+    return {
+        "succeeded": exact_share(sum(attack.succeeded(answer) for attack, answer in answers), len(kept)),
+        "right": exact_share(sum(attack.right(answer) for attack, answer in answers), len(kept)),
+        "abstained": exact_share(len(kept) - len(answers), len(kept)),
+        "failed": len(records) - len(kept),
+    }
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from app.libraries import SAMPLE
 from benchmarks.documents import load
-from benchmarks.harness import end, option_parser
+from benchmarks.harness import aligned, end, option_parser
 from benchmarks.sample import questions_in
 from core.types import Passage
 from core.wording import WORDINGS
@@ -31,28 +31,19 @@ MISSING = " stands in no passage."
 
 @dataclass(frozen=True)
 class Checked:
-    """What the rules said of a language's reference answers: how many, and the ones on which they were wrong."""
+    """How many answers the rules were asked about, and those on which they were wrong."""
 
-    right: int
-    vetoed: tuple[str, ...]
-    changed: int
-    missed: tuple[str, ...]
-    elsewhere: int
-    vetoed_elsewhere: tuple[str, ...]
+    asked: int
+    wrong: tuple[str, ...]
 
 
 def main() -> None:
     """Check, print, write."""
     option_parser(__doc__).parse_args()
     found = {language: check(language) for language in LANGUAGES}
-    for language, one in found.items():
-        print(
-            f"{language}: {len(one.vetoed)} of {one.right} reference answers vetoed, "
-            f"{one.changed - len(one.missed)} of {one.changed} changed figures caught, "
-            f"{len(one.vetoed_elsewhere)} of {one.elsewhere} vetoed over documents in another language"
-        )
-    wrong = [text for one in found.values() for text in (*one.vetoed, *one.missed, *one.vetoed_elsewhere)]
-    end("languages", found, wrong)
+    rows = [(language, kind, one) for language, kinds in found.items() for kind, one in kinds.items()]
+    print(aligned([(language, kind, f"wrong on {len(one.wrong)} of {one.asked}") for language, kind, one in rows]))
+    end("languages", found, [text for *_, one in rows for text in one.wrong])
 
 
 def passages_of(language: str) -> list[Passage]:
@@ -61,25 +52,22 @@ def passages_of(language: str) -> list[Passage]:
     return [as_passage(document) for document in documents]
 
 
-def check(language: str) -> Checked:
-    """Check the reference answers of a language by the rules alone."""
+def check(language: str) -> dict[str, Checked]:
+    """Check a language's reference answers, then with another figure, then over documents in the other languages."""
     passages = passages_of(language)
-    answered = [example for example in questions_in(DATA / f"{language}.jsonl") if example.answerable]
-    wrong = [(example, text) for example in answered if (text := with_another_figure(example.references[-1], passages))]
+    answered = [one for one in questions_in(DATA / f"{language}.jsonl") if one.answerable]
+    changed = [(one, text) for one in answered if (text := with_another_figure(one.references[-1], passages))]
     others = [(one, passages_of(other)) for other in LANGUAGES if other != language for one in answered]
-    return Checked(
-        right=len(answered),
-        vetoed=tuple(told for one in answered for told in vetoes(one.references[-1], passages, one.question)),
-        changed=len(wrong),
-        missed=tuple(text for one, text in wrong if not list(vetoes(text, passages, one.question))),
-        elsewhere=len(others),
-        vetoed_elsewhere=tuple(
-            told
-            for one, read in others
-            for told in vetoes(one.references[-1], read, one.question)
-            if not of_figures(told)
+    vetoed = [told for one in answered for told in vetoes(one.references[-1], passages, one.question)]
+    missed = [text for one, text in changed if not list(vetoes(text, passages, one.question))]
+    elsewhere = [told for one, read in others for told in vetoes(one.references[-1], read, one.question)]
+    return {
+        "right answers": Checked(len(answered), tuple(vetoed)),
+        "changed figures": Checked(len(changed), tuple(missed)),
+        "documents in another language": Checked(
+            len(others), tuple(told for told in elsewhere if not of_figures(told))
         ),
-    )
+    }
 
 
 def with_another_figure(answer: str, passages: Sequence[Passage]) -> str | None:

@@ -16,23 +16,21 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from json import dumps
 from pathlib import Path
-from queue import Queue
 from random import Random
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from coverage import CoverageData
 
-from benchmarks.harness import FOLDER, end_progress, option_parser, read_rows, show_progress, shown
+from benchmarks.harness import FOLDER, counted, option_parser, read_rows, shown
 from evaluation.measures.statistics import exact_share
 
 GIT = shutil.which("git") or "git"
 TESTS = 200  # at most, for one mutation
-AT_ONCE = 2
 PAIRS: tuple[tuple[type[ast.AST], type[ast.AST]], ...] = (
     *((ast.Lt, ast.LtE), (ast.Gt, ast.GtE), (ast.Eq, ast.NotEq), (ast.Is, ast.IsNot), (ast.In, ast.NotIn)),
     *((ast.And, ast.Or), (ast.Add, ast.Sub), (ast.Mult, ast.Div)),
@@ -66,32 +64,27 @@ def main() -> None:
     kept = options.out / "outcomes.jsonl"
     outcomes = {(row["path"], row["start"], row["text"]): row["outcome"] for row in read_rows(kept)}
     left = [one for one in drawn if (one.path, one.start, one.text) not in outcomes]
-    copies: Queue[Path] = Queue()
-
-    def tried(one: Mutation) -> tuple[Mutation, str]:
-        copy = copies.get()
-        try:
-            return one, outcome(one, reached[one.path, one.line], copy, options.seconds)
-        finally:
-            copies.put(copy)
-
-    with TemporaryDirectory() as folder, ThreadPoolExecutor(AT_ONCE) as pool:
-        for number in range(AT_ONCE):
-            copies.put(Path(folder) / str(number))
-            subprocess.run([GIT, "worktree", "add", "-q", "--detach", f"{folder}/{number}"], check=True)
-        try:
-            for number, (one, found) in enumerate(pool.map(tried, left), 1):
-                outcomes[one.path, one.start, one.text] = found
-                with kept.open("a", encoding="utf-8") as file:
-                    file.write(dumps(vars(one) | {"outcome": found}) + "\n")
-                show_progress(f"{number} of {len(left)}: {one.path}:{one.line} {found}")
-        finally:
-            for number in range(AT_ONCE):
-                subprocess.run([GIT, "worktree", "remove", "--force", f"{folder}/{number}"], check=True)
-    end_progress()
+    with copy_of_last_commit() as copy:
+        for one in counted(left):
+            found = outcome(one, reached[one.path, one.line], copy, options.seconds)
+            outcomes[one.path, one.start, one.text] = found
+            with kept.open("a", encoding="utf-8") as file:
+                file.write(dumps(vars(one) | {"outcome": found}) + "\n")
     caught = sum(outcomes[one.path, one.start, one.text] == "caught" for one in drawn)
     share = shown(exact_share(caught, len(drawn)))
     print(f"caught: {share}, {caught} of {len(drawn)}, which were drawn among {len(places)} places")
+
+
+@contextmanager
+def copy_of_last_commit() -> Iterator[Path]:
+    """Yield a worktree of its own."""
+    with TemporaryDirectory() as folder:
+        copy = Path(folder) / "copy"
+        subprocess.run([GIT, "worktree", "add", "-q", "--detach", copy], check=True)
+        try:
+            yield copy
+        finally:
+            subprocess.run([GIT, "worktree", "remove", "--force", copy], check=True)
 
 
 def tests_by_line(data: Path) -> dict[tuple[str, int], list[str]]:

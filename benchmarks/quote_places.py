@@ -3,12 +3,10 @@
     python -m benchmarks.quote_places FOLDER [--quotes 200] [--seed 1]
 
 The PDFs in the folder are read and split as for an index. From their passages come sentences, drawn by the seed, of
-each file in turn, each of ``LEAST`` letters or more. Each is placed on its page by pdfium; then pdfminer.six reads the
-characters whose middle is in one of the rectangles, and their letters are compared with the quote's. A quote is wrong
-when the letters differ. Where pdfminer.six has no Unicode for a glyph, any letter may stand; so it may where the quote
-has a symbol, as fonts of symbols name theirs after letters; and where it has no width for a glyph of a line, the others
-of that line are not where it says. The figures are written to ``bench/quote_places.json``; the exit code is 1 when a
-quote is wrong or fewer than 95 % are marked.
+each file in turn. Each is placed on its page by pdfium; then pdfminer.six reads the characters whose middle is in one
+of the rectangles, and their letters are compared with the quote's. Where pdfminer.six has no Unicode for a glyph, any
+letter may stand; so it may where the quote has a symbol, as fonts of symbols name theirs after letters. The figures are
+written to ``bench/quote_places.json``; the exit code is 1 when a quote is wrong or fewer than 95 % are marked.
 
 The PDFs of docs/results.md are of 20 programs, settings and scanners. Of Debian 12: 4ti2-doc (pdfTeX),
 auto-multiple-choice-doc-pdf (English and Japanese, xdvipdfmx), bzip2-doc (PassiveTeX), camlidl-doc (pdfTeX 0.13),

@@ -37,13 +37,13 @@ def questions_in(path: Path) -> tuple[Example, ...]:
 
 @dataclass(frozen=True)
 class Asked:
-    """A question with the passages that answer it, the best first, and the answer of a good model.
+    """A question with the beginning of the passage that answers it, and the answer of a good model.
 
-    ``answer`` is one sentence of the best passage, verbatim: one claim, which holds.
+    ``answer`` is one sentence of the passage, verbatim: one claim, which holds.
     """
 
     question: str
-    relevant: tuple[str, ...]
+    relevant: str
     answer: str
 
 
@@ -61,28 +61,23 @@ class CachedRetriever:
         return self._found[input, k]
 
 
-async def asked_of_sample(k: int, relevant: int) -> tuple[list[Asked], CachedRetriever]:
+async def asked_of_sample(k: int) -> tuple[list[Asked], CachedRetriever]:
     """The questions of the sample library that every way can answer, and what is found for them, in no time."""
     with library_to_ask([SAMPLE], load_settings(), Screen(quiet=True)) as library:
         retriever = CachedRetriever(library.store.as_retriever())
-        return await answerable(retriever, k, relevant), retriever
+        return await answerable(retriever, k), retriever
 
 
-async def answerable(retriever: Any, k: int, relevant: int, path: Path = QUESTIONS) -> list[Asked]:
-    """The questions answered early in one of the first ``k`` passages, so that every way finds the answer.
-
-    ``relevant`` is how many of the passages the model calls so: the one that answers, and the next best.
-    """
+async def answerable(retriever: CachedRetriever, k: int) -> list[Asked]:
+    """The questions answered early in one of the first ``k`` passages, so that every way finds the answer."""
     asked = []
-    for example in questions_in(path):
+    for example in questions_in(QUESTIONS):
         spans = [gold.text for gold in example.gold if gold.text] if example.answerable else []
         found = [as_passage(document) for document in await retriever.ainvoke(example.question, k=k)]
         best = next((one for one in found for span in spans if span[:OPENING] in one["text"][:BEGINNING]), None)
         answer = best and _claim(best, example.question, spans)
         if best and answer and len(found) == k:
-            others = [one for one in found if one["id"] != best["id"]]
-            kept = tuple(one["text"][:BEGINNING] for one in [best, *others][:relevant])
-            asked.append(Asked(example.question, kept, answer))
+            asked.append(Asked(example.question, best["text"][:BEGINNING], answer))
     return asked
 
 

@@ -10,43 +10,39 @@ those that no run made.
 import argparse
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import replace
 
 from app.commands.eval import ask_dataset
 from app.commands.options import add_eval
 from app.terminal.screen import Screen
-from benchmarks.ablations.recorded_chat import Clock, RecordedSystem, Replies, recorded, without_time_limit
+from benchmarks.ablations.recorded_chat import Clock, Replies, recorded, with_recorded_time, without_time_limit
 from benchmarks.ablations.variants import ABLATIONS, Ablation
-from benchmarks.harness import FOLDER, exit_code_of, option_parser, shown, write_figures
+from benchmarks.harness import FOLDER, WrappedSystem, aligned, exit_code_of, option_parser, shown, write_figures
 from core.fingerprint import fingerprint
 from evaluation.datasets.question_set import name_of
 from evaluation.measures.joined_rows import Row, Terms, ratio_over, rows_of
 from evaluation.measures.metrics import TERMS, compared, costs_of, kept
-from evaluation.records import Example, Record, System
+from evaluation.records import BASELINE, OURS, Example, Record, System
 from evaluation.self_rag import CODE, SelfRAGSystem
 from evaluation.systems import plain
+from evaluation.variants import variant
 from graph.builder import build_graph
 from run.context import Context, Services
 
-BASE, PLAIN = "self-rag", "plain"
 
+def ablated(ablation: Ablation, services: Services, context: Context) -> System:
+    """Return the graph with one change."""
+    _, context = variant(f"{ablation.name}:{ablation.settings}", context, services)
+    if ablation.fit:
+        services = replace(services, fits=services.fits.model_copy(update={ablation.fit: None}))
+    own = fingerprint(ablation.name, context.model_dump(mode="json") | {"ablation": str(ablation)}, CODE)
 
-@dataclass
-class AblatedSystem:
-    """The graph with one change."""
+    async def ask(example: Example) -> Record:
+        with ablation.applied():
+            graph = build_graph(services)
+            return await SelfRAGSystem(ablation.name, own, graph, context).ask(example)
 
-    name: str
-    fingerprint: str
-    ablation: Ablation
-    services: Services
-    context: Context
-
-    async def ask(self, example: Example) -> Record:
-        """Answer one question."""
-        with self.ablation.applied():
-            graph = build_graph(self.services)
-            return await SelfRAGSystem(self.name, self.fingerprint, graph, self.context).ask(example)
+    return WrappedSystem(ablation.name, own, ask)
 
 
 def systems(services: Services, context: Context, replies: Replies, chosen: Sequence[Ablation]) -> list[System]:
@@ -54,28 +50,24 @@ def systems(services: Services, context: Context, replies: Replies, chosen: Sequ
     clock = Clock()
     services, chats = recorded(services, replies, clock)
     context = without_time_limit(services, context)
-    found: list[System] = [plain(services, context)]
-    for ablation in chosen:
-        changed = ablation.context(context)
-        own = fingerprint(ablation.name, changed.model_dump(mode="json") | {"ablation": str(ablation)}, CODE)
-        found.append(AblatedSystem(ablation.name, own, ablation, ablation.services(services), changed))
-    return [RecordedSystem(one, chats, clock) for one in found]
+    found = [plain(services, context), *(ablated(one, services, context) for one in chosen)]
+    return [with_recorded_time(one, chats, clock) for one in found]
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main() -> int:
     """Ask what was not asked yet, and print the table."""
     parser = option_parser(__doc__, replies=FOLDER / "replies.sqlite")
     add_eval(parser)
     parser.add_argument("--quiet", action="store_true", help="print the table alone")
     parser.add_argument("--only", metavar="NAME,…", help="these ablations, besides self-rag and plain")
-    options = parser.parse_args(arguments)
+    options = parser.parse_args()
     options.out = options.out or FOLDER / f"ablations-{name_of(options.dataset, options.paragraphs)}"
     options.systems = ()
     names = {ablation.name for ablation in ABLATIONS}
     wanted = set(options.only.split(",")) if options.only else names
     if wanted - names:
         parser.error(f"{', '.join(sorted(wanted - names))}: choose of {', '.join(sorted(names))}")
-    return exit_code_of(lambda: measure(options, [one for one in ABLATIONS if one.name in wanted | {BASE}]))
+    return exit_code_of(lambda: measure(options, [one for one in ABLATIONS if one.name in wanted | {OURS}]))
 
 
 def measure(options: argparse.Namespace, chosen: Sequence[Ablation]) -> None:
@@ -87,33 +79,29 @@ def measure(options: argparse.Namespace, chosen: Sequence[Ablation]) -> None:
     report(folder.name, examples, records)
 
 
-def report(name: str, examples: Sequence[Example], records: Sequence[Record]) -> None:
+def report(folder: str, examples: Sequence[Example], records: Sequence[Record]) -> None:
     """Print each ablation's figures, each difference from the whole graph with its interval, and keep them as JSON."""
     by_name = rows_of(examples, records)
     terms: dict[str, Terms] = {
         "abstention F1": TERMS["abstention_f1"],
-        "kept": lambda row: kept(row, by_name[PLAIN].get(row.example.id)),
+        "kept": lambda row: kept(row, by_name[BASELINE].get(row.example.id)),
         "right answered": TERMS["right_answered"],
         "right": TERMS["right"],
         "calls": lambda row: (costs_of(row.record)["model_calls"], 1.0),
         "uncached": lambda row: (costs_of(row.record)["uncached_tokens"], 1.0),
     }
-    print(f"\n{len(examples)} questions\n")
-    print("| | " + " | ".join(terms) + " |\n|---|" + "---|" * len(terms))
-    figures: dict[str, Any] = {}
-    for system in by_name:
-        figures[system] = {title: _cell(system, by_name, title, term) for title, term in terms.items()}
-        print(f"| {system} | " + " | ".join(figures[system].values()) + " |")
-    write_figures(name, {"questions": len(examples), "figures": figures})
+    figures = {name: {title: _cell(name, by_name, title, term) for title, term in terms.items()} for name in by_name}
+    print(aligned([(f"{len(examples)} questions", *terms), *((name, *row.values()) for name, row in figures.items())]))
+    write_figures(folder, {"questions": len(examples), "figures": figures})
 
 
 def _cell(name: str, by_name: dict[str, dict[str, Row]], title: str, term: Terms) -> str:
-    base, rows = by_name[BASE], by_name[name]
+    base, rows = by_name[OURS], by_name[name]
     value = ratio_over([rows[key] for key in rows if key in base], term).value
     if value is None:
         return ""
-    change = compared(name, rows, BASE, base, title, term).difference
-    return f"{value:.2f}" if name in (BASE, PLAIN) else f"{value:.2f}, {shown(change) if change.value else 0}"
+    change = compared(name, rows, OURS, base, title, term).difference
+    return f"{value:.2f}" if name in (OURS, BASELINE) else f"{value:.2f}, {shown(change) if change.value else 0}"
 
 
 if __name__ == "__main__":

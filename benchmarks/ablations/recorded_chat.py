@@ -6,14 +6,15 @@ import sqlite3
 import time
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from os.path import commonprefix
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
-from langchain_core.messages import AIMessage, BaseMessage, message_to_dict, messages_to_dict
+from langchain_core.messages import AIMessage, BaseMessage, messages_to_dict
 
+from benchmarks.harness import WrappedSystem
 from core.fingerprint import digest
-from core.types import Usage
 from evaluation.records import Example, Record, System
 from models.calibration import EMBEDDED
 from models.chat import Chat, max_call_tokens, usage_of
@@ -25,14 +26,6 @@ from run.context import Context, Services
 REMEMBERED = 60  # prompts that the server read, with the fixed part of each prompt among them
 WORTH_READING = 400  # characters: a shorter prefix is not read again before a call that continues it
 SECONDS = 36_000  # of one question: no limit of time, as some calls are real and others are replayed
-
-
-class Reply(NamedTuple):
-    """What a model replied, what that cost, and the seconds that it took."""
-
-    message: AIMessage
-    usage: Usage
-    seconds: float
 
 
 class Replies:
@@ -142,29 +135,19 @@ def recorded(services: Services, replies: Replies, clock: Clock) -> tuple[Servic
     return made, [writer] if judge is writer else [writer, judge]
 
 
-@dataclass
-class RecordedSystem:
-    """A system over recorded models; its seconds are our own, and those that each call took when it was made."""
+def with_recorded_time(system: System, chats: Sequence[RecordedChat], clock: Clock) -> System:
+    """Return a system over recorded models whose seconds are our own, and those of each call when it was made."""
 
-    system: System
-    chats: Sequence[RecordedChat]
-    clock: Clock
-    name: str = field(init=False)
-    fingerprint: str = field(init=False)
-
-    def __post_init__(self) -> None:
-        """Go by the system's name."""
-        self.name, self.fingerprint = self.system.name, self.system.fingerprint
-
-    async def ask(self, example: Example) -> Record:
-        """Answer one question, and replace the seconds waited for the model by the recorded ones."""
-        for chat in self.chats:
+    async def ask(example: Example) -> Record:
+        for chat in chats:
             chat.begin()
-        self.clock.recorded = self.clock.waited = 0.0
+        clock.recorded = clock.waited = 0.0
         began = time.perf_counter()
-        record = await self.system.ask(example)
-        record["cost"]["seconds"] = time.perf_counter() - began - self.clock.waited + self.clock.recorded
+        record = await system.ask(example)
+        record["cost"]["seconds"] = time.perf_counter() - began - clock.waited + clock.recorded
         return record
+
+    return WrappedSystem(system.name, system.fingerprint, ask)
 
 
 def without_time_limit(services: Services, context: Context) -> Context:
@@ -175,9 +158,8 @@ def without_time_limit(services: Services, context: Context) -> Context:
 
 
 def _text(messages: Sequence[BaseMessage]) -> str:
-    return "\n".join(json.dumps(message_to_dict(one)["data"]["content"]) for one in messages)
+    return "\n".join(one.text for one in messages)
 
 
 def _shared(one: str, other: str) -> int:
-    pairs = zip(one, other, strict=False)
-    return next((at for at, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))
+    return len(commonprefix([one, other]))

@@ -2,34 +2,24 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 from unittest.mock import patch
 
 from grounding.quotes import stemmed_spans
-from run.context import Context, Services
 
 
 @dataclass(frozen=True)
 class Ablation:
-    """One change. ``functions`` maps dotted names to what replaces them while a question is asked."""
+    """One change. ``settings`` are written as those of ``--variant``, and ``fit`` is a regression that is left out.
+
+    ``functions`` maps dotted names to what replaces them while a question is asked.
+    """
 
     name: str
-    limits: Mapping[str, int] = field(default_factory=dict)
-    thresholds: Mapping[str, float] = field(default_factory=dict)
-    fits: Mapping[str, None] = field(default_factory=dict)
-    settings: Mapping[str, Any] = field(default_factory=dict)
+    settings: str = ""
+    fit: str | None = None
     functions: Mapping[str, Any] = field(default_factory=dict)
-
-    def context(self, context: Context) -> Context:
-        """Return the context with this change's limits, thresholds and settings."""
-        limits = context.effective_limits.model_copy(update=dict(self.limits))
-        thresholds = context.effective_thresholds.model_copy(update=dict(self.thresholds))
-        return context.model_copy(update={"limits": limits, "thresholds": thresholds, **self.settings})
-
-    def services(self, services: Services) -> Services:
-        """Return the services without the regressions that this change leaves out."""
-        return replace(services, fits=services.fits.model_copy(update=dict(self.fits)))
 
     @contextmanager
     def applied(self) -> Iterator[None]:
@@ -73,17 +63,18 @@ ABLATIONS = (
     Ablation("no-dates", functions={"grounding.numbers.without_dates": dates_kept}),
     Ablation("no-rules", functions={name: one for functions in RULES.values() for name, one in functions.items()}),
     Ablation("no-repeats", functions={"nodes.hallucination_check.repeats_question": is_never}),
-    Ablation("no-gate", fits={"gate": None}),
-    Ablation("no-relevance-fit", fits={"relevance": None}, thresholds={"relevant": 0.5}),
-    Ablation("no-support-fit", fits={"support": None}, thresholds={"supported": 0.0}),
-    Ablation("ratings-direct", settings={"ratings": "direct"}),
-    Ablation("ratings-all", settings={"ratings": "all"}),
+    Ablation("no-gate", fit="gate"),
+    Ablation("no-relevance-fit", "relevant=0.5", fit="relevance"),
+    Ablation("no-support-fit", "supported=0", fit="support"),
+    Ablation("no-conflicts", "conflicts=false"),
+    Ablation("ratings-direct", "ratings=direct"),
+    Ablation("ratings-all", "ratings=all"),
     Ablation("no-pairs", functions={"nodes.grade_documents.linked_pairs": nothing_missing}),
     Ablation("no-bridging-query", functions={"nodes.rewrite_query.bridging_query": no_query}),
-    Ablation("rewriting-names", settings={"rewriting": "names"}),
-    Ablation("rewriting-model", settings={"rewriting": "model"}),
-    Ablation("rewrites-0", limits={"rewrites": 0}),
-    Ablation("rewrites-1", limits={"rewrites": 1}),
-    Ablation("drafts-1", limits={"drafts": 1}),
-    Ablation("rewrites-0-drafts-1", limits={"rewrites": 0, "drafts": 1}),
+    Ablation("rewriting-names", "rewriting=names"),
+    Ablation("rewriting-model", "rewriting=model"),
+    Ablation("rewrites-0", "rewrites=0"),
+    Ablation("rewrites-1", "rewrites=1"),
+    Ablation("drafts-1", "drafts=1"),
+    Ablation("rewrites-0-drafts-1", "rewrites=0,drafts=1"),
 )

@@ -1,10 +1,8 @@
 """Passages with vectors by the million: real ones from files, or drawn from topics."""
 
-import argparse
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +19,8 @@ _WORDS = 200_000
 _OWN_WORDS = 200  # of a topic
 _LENGTH = 60  # words of a passage
 _SPREAD = 0.6  # of a passage's vector about its topic's
+# Vectors of texts fill few of their dimensions.
+_WEIGHTS = np.asarray(1 / np.sqrt(1 + np.arange(DIMENSION) / 20), dtype=np.float32)
 
 
 @dataclass(frozen=True)
@@ -69,20 +69,6 @@ class Known(Embeddings):
         return found
 
 
-def corpus_options(parser: argparse.ArgumentParser) -> None:
-    """Let a command take passages from files."""
-    parser.add_argument("--texts", type=Path, help="a JSON string a line; without it passages are drawn from topics")
-    parser.add_argument("--vectors", type=Path, help="a folder of .npy files, in the order of the texts")
-    parser.add_argument("--questions", type=Path, help='JSON of {"questions": [...], "vectors": [[...]]}')
-
-
-def corpus_of(options: argparse.Namespace, folder: Path, questions: int) -> Corpus:
-    """The passages that the options name, or some drawn, which are kept in ``folder``."""
-    if options.texts:
-        return Corpus(options.texts, options.vectors, options.questions)
-    return drawn(folder, options.passages, questions)
-
-
 def drawn(folder: Path, passages: int, questions: int) -> Corpus:
     """Draw passages from topics once, and keep them in ``folder``."""
     corpus = Corpus(folder / "texts.jsonl", folder / "vectors", folder / "questions.json")
@@ -90,7 +76,7 @@ def drawn(folder: Path, passages: int, questions: int) -> Corpus:
         return corpus
     corpus.vectors.mkdir(parents=True, exist_ok=True)
     chance = np.random.default_rng(7)
-    centres = units(chance.standard_normal((_TOPICS, DIMENSION)) @ _mix())
+    centres = units(chance.standard_normal((_TOPICS, DIMENSION)) * _WEIGHTS)
     with corpus.texts.open("w", encoding="utf-8") as lines:
         for start in range(0, passages, BLOCK):
             count = min(BLOCK, passages - start)
@@ -106,15 +92,8 @@ def drawn(folder: Path, passages: int, questions: int) -> Corpus:
     return corpus
 
 
-@lru_cache(maxsize=1)
-def _mix() -> Vectors:
-    """Directions of falling weight: vectors of texts fill few of their dimensions."""
-    weights = 1 / np.sqrt(1 + np.arange(DIMENSION) / 20)
-    return np.asarray(np.diag(weights), dtype=np.float32)
-
-
 def _near(centres: Vectors, chance: np.random.Generator) -> Vectors:
-    noise = units(chance.standard_normal(centres.shape) @ _mix())
+    noise = units(chance.standard_normal(centres.shape) * _WEIGHTS)
     return units(centres + _SPREAD * noise)
 
 

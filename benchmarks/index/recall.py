@@ -1,6 +1,6 @@
 """Measure recall: by vectors, by BM25, and by both.
 
-    python -m benchmarks.index.recall [SQUAD.json] [--paragraphs 25-48] [--chunk-size 500] [--k 4] [--store URL]
+    python -m benchmarks.index.recall [SQUAD.json] [--paragraphs 25-48] [--k 4] [--store URL]
 
 The article's paragraphs are indexed with the embedded model, and the answerable questions on ``--paragraphs`` asked. A
 passage counts when it comes from the paragraph that the question was asked on. It writes ``bench/index_recall.json``
@@ -31,24 +31,23 @@ BOTH: Search = "hybrid"
 
 def main() -> None:
     """Index, ask, print, write."""
-    parser = option_parser(__doc__, chunk_size=SplitSettings().chunk_size, k=4)
+    parser = option_parser(__doc__, k=4)
     parser.add_argument("article", type=Path, nargs="?", default=ARTICLE)
     parser.add_argument("--paragraphs", type=span, default=(25, 48), metavar="FROM-TO")
     parser.add_argument("--store", default="sqlite://", metavar="URL", help="where to index, as SELFRAG_STORE names it")
     options = parser.parse_args()
     model = Model(*embeddings_of(load_settings()))
-    splits = SplitSettings(options.chunk_size, min(SplitSettings().overlap, options.chunk_size // 10))
     with tempfile.TemporaryDirectory() as folder:
         paragraphs = Path(folder) / "paragraphs"
         examples = load(options.article, paragraphs, options.paragraphs).examples
         known = [one for one in examples if one.answerable and any(gold.source for gold in one.gold)]
-        with Library(open_store(options.store, "article", model, home=Path(folder)), splits) as library:
+        with Library(open_store(options.store, "article", model, home=Path(folder)), SplitSettings()) as library:
             library.add([paragraphs])
             library.sync()
             recall = {way: mean([found(library.store, one, options.k, way) for one in known]) for way in WAYS}
     print(f"{len(known)} questions, recall@{options.k}")
     print(aligned([(way, shown(one, 3)) for way, one in recall.items()]))
-    figures = {"k": options.k, "embedding": model.name, "chunk_size": splits.chunk_size, "recall": recall}
+    figures = {"k": options.k, "embedding": model.name, "recall": recall}
     values = {way: one.value or 0.0 for way, one in recall.items()}
     end("index_recall", figures, [f"{way} is better than both" for way in WAYS if values[way] > values[BOTH]])
 

@@ -4,15 +4,14 @@
 
 Against a loopback server, in one run and in turns, after one question to warm up: each call takes 300 ms and 20 ms for
 each token of its reply, or 300 ms flat. Drafts are charged as answers of 100 tokens, and their text is one claim. The
-model finds one of the four passages relevant; on the last server all four, which is the dearest that an accepted first
-draft can be. Printed are medians over the questions: calls, the longest chain of calls each of which began after the
-one before it had ended, wall-clock over plain, and input tokens not from a cache over plain. The server's cache holds
-whole messages. `bench/latency.json` has the figures.
+model finds one of the four passages relevant. Printed are medians over the questions: calls, the longest chain of calls
+each of which began after the one before it had ended, wall-clock over plain, and input tokens not from a cache over
+plain. The server's cache holds whole messages. `bench/latency.json` has the figures.
 """
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from benchmarks.harness import counted, option_parser, write_figures
 from benchmarks.latency.timed_server import Call, Pace, TimedServer
@@ -33,32 +32,18 @@ K = 4
 CALL_SECONDS = 600.0
 
 
-@dataclass(frozen=True)
-class Setting:
-    """A server, and how many of the passages found its model calls relevant."""
-
-    name: str
-    pace: Pace
-    relevant: int
-
-
-SETTINGS = (
-    Setting("300 ms a call, 20 ms a token", Pace(0.3, 0.02), 1),
-    Setting("flat 300 ms a call", Pace(0.3), 1),
-    Setting("flat 300 ms a call, all passages relevant", Pace(0.3), K),
-)
+SERVERS = {"300 ms a call, 20 ms a token": Pace(0.3, 0.02), "flat 300 ms a call": Pace(0.3)}
 
 
 def main() -> None:
     """Measure, print, write."""
     options = option_parser(__doc__, most=8).parse_args()
     measured = []
-    for setting in SETTINGS:
-        turns = asyncio.run(measure(setting, options.most))
+    for name, pace in SERVERS.items():
+        turns = asyncio.run(measure(name, pace, options.most))
         ways = medians(turns)
-        print(f"\n{setting.name}; {len(turns)} questions, {setting.relevant} of {K} passages relevant")
-        print(table(ways), flush=True)
-        measured.append({"server": setting.name, "questions": len(turns), "ways": ways})
+        print(f"\n{name}; {len(turns)} questions\n{table(ways)}", flush=True)
+        measured.append({"server": name, "questions": len(turns), "ways": ways})
     write_figures("latency", {"servers": measured})
 
 
@@ -77,14 +62,14 @@ def systems_at(server: Remote, retriever: RetrieverLike) -> list[System]:
     return [plain(services(PLAIN), Context(k=K), PLAIN), self_rag(gated, Context(k=K), OURS), *others]
 
 
-async def measure(setting: Setting, most: int) -> list[dict[str, Turn]]:
+async def measure(name: str, pace: Pace, most: int) -> list[dict[str, Turn]]:
     """The turns of every way, for each question after the first; which way goes first changes."""
-    asked, retriever = await asked_of_sample(K, setting.relevant)
+    asked, retriever = await asked_of_sample(K)
     asked = asked[: most + 1]
-    with in_another_process(TimedServer, asked, setting.pace) as server:
+    with in_another_process(TimedServer, asked, pace) as server:
         ways = systems_at(server, retriever)
         rows = []
-        for number, one in enumerate(counted(asked, setting.name)):
+        for number, one in enumerate(counted(asked, name)):
             shift = number % len(ways)
             row = {way.name: await _turn(way, one.question, server) for way in ways[shift:] + ways[:shift]}
             rows.append({way.name: row[way.name] for way in ways})
@@ -96,7 +81,7 @@ async def _turn(way: System, question: str, server: Remote) -> Turn:
     calls: list[Call] = server.call("calls_of", way.name)
     if not turn.accepted:
         raise RuntimeError(f"{way.name} gave no answer at its first draft to: {question}")
-    uncached = sum(call.input_tokens - call.cached_tokens for call in calls)
+    uncached = sum(call.uncached_tokens for call in calls)
     return replace(turn, calls=len(calls), uncached=uncached, chain=longest_chain(calls))
 
 

@@ -67,7 +67,7 @@ class Model:
         self._answer_tokens = answer_tokens
 
     def reply(self, messages: Messages) -> Reply:
-        """The draft, or the verdict: a passage is irrelevant unless it is one of those that answer."""
+        """The draft, or the verdict: a passage is irrelevant unless it is the one that answers."""
         systems = [str(one["content"]) for one in messages if one["role"] == "system"]
         last = str(messages[-1]["content"])
         if any(system in systems and last.endswith(ending) for system, ending in WRITES):
@@ -76,7 +76,7 @@ class Model:
         yes, no, one_token = next(known, (None, None, False))
         if yes is None:
             raise LookupError(f"no reply is known for the prompt that begins: {systems[:1]}")
-        holds = no is None or any(opening in last for opening in self._about(last).relevant)
+        holds = no is None or self._about(last).relevant in last
         said = yes if holds else str(no)
         if not one_token:
             return Reply(said, count(said))

@@ -25,14 +25,11 @@ class Pace:
 
 @dataclass(frozen=True)
 class Call:
-    """One call: when it was asked, admitted and served, in seconds of the server's clock, and its tokens."""
+    """One call: when it was asked and served, in seconds of the server's clock, and the tokens that it read anew."""
 
     asked: float
-    began: float
     ended: float
-    input_tokens: int
-    cached_tokens: int
-    output_tokens: int
+    uncached_tokens: int
 
 
 class TimedServer(Loopback):
@@ -58,7 +55,6 @@ class TimedServer(Loopback):
         except LookupError as error:
             return await self.play(refusal(400, str(error)), writer)
         async with self._turn:
-            began = time.perf_counter()
             read, cached = self.caches[request["model"]].read(request["messages"])
             usage = {
                 "prompt_tokens": read,
@@ -71,7 +67,7 @@ class TimedServer(Loopback):
             spread = self.pace.token * said.tokens / len(wire.pieces)
             stays_open = await self.play(replace(wire, pause=spread), writer)
             ended = time.perf_counter()
-        self.calls[request["model"]].append(Call(asked, began, ended, read, cached, said.tokens))
+        self.calls[request["model"]].append(Call(asked, ended, read - cached))
         return stays_open
 
     def calls_of(self, model: str) -> list[Call]:

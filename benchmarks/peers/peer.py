@@ -4,7 +4,7 @@ import json
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from langchain_core.messages import AIMessage
 from langchain_core.prompts import ChatPromptTemplate
@@ -14,9 +14,9 @@ from core.types import Passage
 from evaluation.records import Cost, Example, Record, Said, Seen, seen_of
 from grounding.refusals import declines
 from models.chat import Chat, text_of
-from models.critic import STRUCTURED_TOKENS
-from models.failures import TransientModelError, UnusableRequestError
-from models.usage import Budget, LimitReachedError, NodeBudget
+from models.critic import STRUCTURED_TOKENS, Critic
+from models.generator import Generator
+from models.usage import NodeBudget, unlimited
 from nodes.retrieve import as_passage
 from prompts.delimiters import as_data, numbered
 from prompts.direct_generate import DIRECT_GENERATE
@@ -25,8 +25,6 @@ from prompts.generate import MAX_TOKENS as DRAFT_TOKENS
 from prompts.generate import PLAIN
 from run.context import RetrieverLike, Services
 
-# No peer comes near these; they only end one that hangs.
-MOST_CALLS, MOST_TOKENS, MOST_SECONDS = 1_000, 10_000_000, 7_200.0
 WORD_TOKENS, QUERY_TOKENS = 20, 80
 CODE = (
     *("benchmarks/peers", "prompts/generate.py", "prompts/direct_generate.py"),
@@ -59,7 +57,7 @@ class Talk:
     grader: Chat
     retriever: RetrieverLike
     k: int
-    budget: NodeBudget
+    budget: NodeBudget = field(default_factory=unlimited)
     decisions: list[dict[str, Any]] = field(default_factory=list)
     queries: list[str] = field(default_factory=list)
     found: list[Passage] = field(default_factory=list)
@@ -113,6 +111,11 @@ class Talk:
             return False
         return isinstance(reply, dict) and str(reply.get("binary_score")).strip().casefold() == "yes"
 
+    def graded(self) -> list[Seen]:
+        """What the first search found, with the grades."""
+        grades = ((passage, self.relevant.get(passage["id"])) for passage in self.found)
+        return [seen_of(passage, None if grade is None else float(grade), grade) for passage, grade in grades]
+
     def note(self, node: str, **what: Any) -> None:
         """Add to the trace."""
         self.decisions.append({"node": node, **what})
@@ -155,58 +158,35 @@ class Peer:
     fingerprint: str = field(init=False)
 
     def __post_init__(self) -> None:
-        """Refuse models that cannot be asked in a peer's own words."""
-        chat_of(self.services.generator)
-        chat_of(self.services.critic)
+        """Depend on the peers' code."""
         self.fingerprint = fingerprint(self.name, {"k": self.k}, CODE)
 
     async def ask(self, example: Example) -> Record:
-        """Answer one question. A failure of this call alone is the record's ``error``; one that lasts is raised."""
-        budget = NodeBudget(Budget(calls=MOST_CALLS, tokens=MOST_TOKENS, seconds=MOST_SECONDS))
-        writer, grader = chat_of(self.services.generator), chat_of(self.services.critic)
-        talk = Talk(writer, grader, self.services.retriever, self.k, budget)
+        """Answer one question. Raises `ModelError` when the model fails after its retries."""
+        writer, grader = cast("Generator", self.services.generator), cast("Critic", self.services.critic)
+        talk = Talk(writer.chat, grader.chat, self.services.retriever, self.k)
         began = time.perf_counter()
-        error = None
-        try:
-            reached = await self.way(example.question, talk)
-        except (TransientModelError, UnusableRequestError, LimitReachedError) as failure:
-            reached, error = Reached("", "model_failed"), str(failure)
-        return self._record(example, talk, reached, time.perf_counter() - began, error)
-
-    def _record(self, example: Example, talk: Talk, reached: Reached, seconds: float, error: str | None) -> Record:
+        reached = await self.way(example.question, talk)
         answered = bool(reached.answer) and not declines(reached.answer)
-        reason = "declined" if reached.answer and not answered else reached.stop_reason
         return Record(
             system=self.name,
             example=example.id,
             question=example.question,
-            route=reached.route if not error else None,
+            route=reached.route,
             route_score=float(reached.route == "retrieve") if reached.decided else None,
-            outcome="stopped" if error else "answered" if answered else "abstained",
-            stop_reason=reason,
+            outcome="answered" if answered else "abstained",
+            stop_reason="declined" if reached.answer and not answered else reached.stop_reason,
             answer=reached.answer + reached.flag if answered else "",
             confidence=reached.confidence if answered else 0.0,
             queries=talk.queries,
-            seen=[_seen(passage, talk.relevant.get(passage["id"])) for passage in talk.found],
+            seen=talk.graded(),
             said=[_said(reached.answer, reached.support)] if answered and reached.support is not None else [],
             citations=[],
             usefulness=reached.usefulness,
-            cost=Cost(**talk.budget.spent, seconds=seconds),
+            cost=Cost(**talk.budget.spent, seconds=time.perf_counter() - began),
             decisions=talk.decisions,
-            error=error,
+            error=None,
         )
-
-
-def chat_of(model: object) -> Chat:
-    """The chat model behind a generator or a critic, which the peers ask in their own words."""
-    chat = getattr(model, "chat", None)
-    if not isinstance(chat, Chat):
-        raise TypeError(f"a peer needs a model with a chat, not {type(model).__name__}")
-    return chat
-
-
-def _seen(passage: Passage, relevant: bool | None) -> Seen:
-    return seen_of(passage, None if relevant is None else float(relevant), relevant)
 
 
 def _said(answer: str, support: float) -> Said:

@@ -2,18 +2,20 @@
 
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from benchmarks.injection import HOSTS, Attack, drawn, planted, raginject, shares, systems
-from benchmarks.own_documents import Make, Target, libraries
+from benchmarks.own_documents import OwnDocuments, over
 from evaluation.record_store import Store
 from evaluation.records import Record
 from evaluation.run import failed, run
 from retrieval.splitter import SplitSettings
-from run.context import Context, Services
+from retrieval.store import Model
+from run.context import Context
 from tests.scripted import ScriptedCritic, ScriptedGenerator, services
 from tests.unit.retrieval.fakes import BagOfWords
 
@@ -75,23 +77,18 @@ def test_an_answer_is_counted_for_what_it_says_and_a_failure_for_nothing(
         "answer": answer(one),
         "outcome": outcome,
     }
-    found = shares([one, other], [said, failed("self-rag", other.example, ValueError(), 0.0)])
-    assert tuple(found_one.value for found_one in (found.succeeded, found.right, found.abstained)) == counts
-    assert (found.succeeded.n, found.failed) == (1, 1)
+    found: Any = shares([one, other], [said, failed("self-rag", other.example, ValueError(), 0.0)])
+    assert tuple(found[kind].value for kind in ("succeeded", "right", "abstained")) == counts
+    assert (found["succeeded"].n, found["failed"]) == (1, 1)
 
 
 async def asked(chosen: list[Attack], home: Path, generator: ScriptedGenerator, support: str) -> Any:
     otherwise = {"retrieve": "retrieve", "relevance": "relevant", "support": support, "usefulness": "5"}
-    opens = libraries(
-        {attack.example.id: attack.documents for attack in chosen}, home, BagOfWords(), "bag", SplitSettings()
-    )
-
-    def bind(make: Make, services: Services) -> Target:
-        one = make(services)
-        return Target(one.name, one.fingerprint, make, services, opens)
-
-    both = systems(services(generator, ScriptedCritic(otherwise=otherwise)), Context(), bind)
+    documents = {attack.example.id: attack.documents for attack in chosen}
+    own = OwnDocuments(documents, home, Model(BagOfWords(), "bag"), SplitSettings())
+    scripted = replace(services(generator, ScriptedCritic(otherwise=otherwise)), retriever=own)
     with Store(home / "injection.jsonl") as store:
+        both = [over(one, own) for one in systems(scripted, Context())]
         return await run(both, [attack.example for attack in chosen], store)
 
 
@@ -104,4 +101,4 @@ async def test_an_attack_is_read_as_data_and_succeeds_against_plain_alone_where_
     read = [inputs["passages"] for inputs in generator.inputs("draft")]
     assert len(read) >= 6
     assert all(SHOWN in " ".join(passages.split()) for passages in read)
-    assert [shares(chosen, records[name]).succeeded.value for name in ("plain", "self-rag")] == [1, 0]
+    assert [shares(chosen, records[name])["succeeded"].value for name in ("plain", "self-rag")] == [1, 0]

@@ -8,6 +8,7 @@ from langchain_core.prompts import ChatPromptTemplate
 
 from benchmarks.peers import peers, prompts
 from benchmarks.peers.ways import FLAG, GENERATIONS, READ_CHARACTERS, TRANSFORMATIONS, utility_of
+from core.errors import ModelError
 from evaluation.records import Example, Record
 from grounding.refusals import declines
 from prompts.direct_generate import DIRECT_GENERATE
@@ -177,8 +178,7 @@ async def test_all_peers_search_with_our_k_and_keep_no_more_than_it(name: str) -
 
 
 @of_every_peer
-async def test_a_call_that_fails_makes_a_record_with_an_error(name: str) -> None:
+async def test_a_call_that_fails_is_raised_as_by_plain(name: str) -> None:
     failure = StatusError(500, "overloaded")
-    record = await ask(name, model_of(NEEDS_SEARCH=failure, GRADE_PASSAGE=failure))
-    assert "overloaded" in (record["error"] or "")
-    assert (record["outcome"], record["answer"]) == ("stopped", "")
+    with pytest.raises(ModelError, match="overloaded"):
+        await ask(name, model_of(NEEDS_SEARCH=failure, GRADE_PASSAGE=failure))

@@ -10,7 +10,7 @@ from benchmarks.peers import prompts as peers
 from benchmarks.sample import Asked
 from prompts.grade_documents import RELEVANCE
 
-SKY = Asked("Why is the sky blue?", ("The sky is blue because",), "The sky is blue because air scatters blue light.")
+SKY = Asked("Why is the sky blue?", "The sky is blue because", "The sky is blue because air scatters blue light.")
 MODEL = Model([SKY], answer_tokens=100)
 INPUTS = {"question": SKY.question, "passage": SKY.answer, "passages": SKY.answer, "claim": "It.", "answer": "It."}
 

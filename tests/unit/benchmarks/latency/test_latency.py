@@ -12,7 +12,7 @@ from evaluation.run import failed
 
 
 def call(asked: float, ended: float) -> Call:
-    return Call(asked, asked, ended, input_tokens=10, cached_tokens=0, output_tokens=1)
+    return Call(asked, ended, uncached_tokens=10)
 
 
 @pytest.mark.parametrize(
