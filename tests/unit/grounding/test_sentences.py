@@ -25,7 +25,7 @@ from grounding.sentences import AT_ONCE, lines, sentences
         ["See https://example.com/a.html?b=c.d for more.", "It helps."],
         ['He said "Stop."', "Then he left."],
         ["He said “Stop!”", "“Why?” she asked."],
-        ["It rose (see above).", "(It fell later.)", "It rose again."],
+        ["It rose (see above).", "It fell."],
         ["Sales rose.", "iPad sales fell.", "Node.js runs."],
         ["Wait...", "It moved."],
         ["Use `foo. Bar` now.", "`Bar` is next."],

@@ -113,8 +113,7 @@ def test_the_state_of_an_older_version_has_a_result() -> None:
 def test_the_costs_are_a_line_for_each_node(capsys: pytest.CaptureFixture[str]) -> None:
     turn = {"model_calls": 1, "input_tokens": 1200, "cached_input_tokens": 1000, "output_tokens": 30, "decided": {}}
     steps = [{"node": "generate", "seconds": 2.04, **turn}, STEPS[1], {"node": "generate", "seconds": 1.0, **turn}]
-    spent = {"model_calls": 2, "input_tokens": 2400, "cached_input_tokens": 2000, "output_tokens": 60}
-    usage = {**spent, "estimated": False}
+    usage = {**{name: 2 * spent for name, spent in turn.items() if name != "decided"}, "estimated": False}
     show_costs(result_of({**ended(MIXED, "grounded", "accepted"), "path": steps, "usage": usage}), Screen())
     out, err = capsys.readouterr()
     assert out == ""
