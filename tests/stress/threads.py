@@ -99,7 +99,9 @@ async def load(count: int, turns: int) -> None:
 
 def question_of(number: int, turn: int) -> str:
     """The first question names the thread, and the others lean on it."""
-    return f"And which word does it keep after {'a year ' * turn}?" if turn else f"Which word does thread {number} keep?"
+    return (
+        f"And which word does it keep after {'a year ' * turn}?" if turn else f"Which word does thread {number} keep?"
+    )
 
 
 def mixed(result: dict[str, Any], number: int) -> list[str]:

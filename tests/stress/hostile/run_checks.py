@@ -66,7 +66,13 @@ def _shown(ended: Ended) -> Iterator[str]:
 
 def _secrets(world: World, ended: Ended) -> Iterator[str]:
     for name, secret in SECRETS.items():
-        forms = {secret, quote(secret, safe=""), json.dumps(secret)[1:-1], secret.replace("/", "\\/"), secret.strip("=")}
+        forms = {
+            secret,
+            quote(secret, safe=""),
+            json.dumps(secret)[1:-1],
+            secret.replace("/", "\\/"),
+            secret.strip("="),
+        }
         for text in (ended.out, ended.err):
             for form in forms:
                 if form in text:

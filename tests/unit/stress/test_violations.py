@@ -64,7 +64,14 @@ OTHER = Answer("Tulips are grown.", "/docs/b.csv", None, 2, 0, "2024-05-06")
         ([], "the best passage is not found"),
         *(
             ([RIGHT, replace(RIGHT, **change)], "is in no document")
-            for change in ({"text": "Points."}, {"source": "/b"}, {"page": 4}, {"row": 1}, {"offset": 7}, {"date": None})
+            for change in (
+                {"text": "Points."},
+                {"source": "/b"},
+                {"page": 4},
+                {"row": 1},
+                {"offset": 7},
+                {"date": None},
+            )
         ),
     ],
 )
