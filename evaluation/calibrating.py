@@ -1,8 +1,8 @@
 """Fit what ``confidence`` means for a model and a library, and choose the cut below which an answer is withheld.
 
 Each labelled question is asked at each of ``CUTS``, which are fixed before any label is seen. So what is counted at a
-cut is what the product does there, redrafts and all. Replies are kept by prompt: a further cut costs only the calls that
-differ.
+cut is what the product does there, redrafts and all. Replies are kept by prompt: a further cut costs only the calls
+that differ.
 """
 
 from collections.abc import Callable, Sequence
@@ -132,8 +132,8 @@ async def trials_of(
     async def end(example: Example, supported: float) -> SelfRAGState:
         if sum(chat.asked for chat in chats) + most > budget:
             raise RequestError(
-                f"The budget of {budget:,} calls ends at question {len(trials) + 1:,} of {len(examples):,}, which may take "
-                f"{most}: give a larger one; what was replied is kept."
+                f"The budget of {budget:,} calls ends at question {len(trials) + 1:,} of {len(examples):,}, which may "
+                f"take {most}: give a larger one; what was replied is kept."
             )
         asked = cast("SelfRAGState", {"question": example.question})
         thresholds = context.effective_thresholds.model_copy(update={"supported": supported})
@@ -158,7 +158,7 @@ async def trials_of(
 
 
 def _ends_the_same(lower: SelfRAGState, cut: float) -> bool:
-    """Whether a run at this cut ends as one at a lower: what was refused is so again, and what is surer passes again."""
+    """Whether a run at this cut ends as at a lower one: what was refused is so again, what is surer passes again."""
     if lower["outcome"] not in ANSWERED or lower["best"] is None:
         return True
     known = confidence(lower["best"])

@@ -11,9 +11,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from evaluation.comparison.overall_prose import ANALYSE
 from langchain_core.prompts import ChatPromptTemplate
 
+from evaluation.comparison.compared_set import ANALYSE
 from evaluation.judging.criteria import COMPARE
 from prompts.answer_check import USEFULNESS
 from prompts.choice import Choice

@@ -2,13 +2,14 @@
 
     python -m tests.stress.bit_flips [--flips 1000] [--seed 1]
 
-An index of seven documents, with pages, rows and dates, is copied for each round. In four rounds of five one to thirty
-bytes flip in its database, its vector file or its manifest, at places that lie evenly over each of them; else a file is
-cut, deleted, exchanged for that of another index, or loses a page of 4,096 bytes. Then it is opened, synced and asked.
-Right is the passage itself with its source, page, row, offset and date; an index may refuse with a sentence, and then
-has to be right at the second try. All else is a violation. Where the harm is still in the file afterwards, nothing having
-come by it, the index is verified and asked again. The rounds have a process of their own, so that a crash or a hang of it
-is seen. It writes ``bench/index_flips.json`` and ends with 1 if anything was violated.
+An index of seven documents, with pages, rows and dates, is copied for each round. In four rounds of five one to
+thirty bytes flip in its database, its vector file or its manifest, at places that lie evenly over each of them; else
+a file is cut, deleted, exchanged for that of another index, or loses a page of 4,096 bytes. Then it is opened, synced
+and asked. Right is the passage itself with its source, page, row, offset and date; an index may refuse with a
+sentence, and then has to be right at the second try. All else is a violation. Where the harm is still in the file
+afterwards, nothing having come by it, the index is verified and asked again. The rounds have a process of their own,
+so that a crash or a hang of it is seen. It writes ``bench/index_flips.json`` and ends with 1 if anything was
+violated.
 """
 
 import os

@@ -1,9 +1,10 @@
-"""Ask with critics that say no, no to drafts, yes, or anything: each question ends within its limits and claims no more.
+"""Ask with critics that say no, no to drafts, yes, or anything: no question passes its limits or claims too much.
 
     python -m tests.stress.critics [--questions 200] [--seed 1]
 
-No network is used: the models are scripted, and the generator never repeats itself. What is claimed is compared with the
-recorded verdicts and with the passages. It writes ``bench/critics.json`` and ends with 1 if anything was violated.
+No network is used: the models are scripted, and the generator never repeats itself. What is claimed is compared with
+the recorded verdicts and with the passages. It writes ``bench/critics.json`` and ends with 1 if anything was
+violated.
 """
 
 import asyncio

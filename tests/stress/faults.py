@@ -2,9 +2,10 @@
 
     python -m tests.stress.faults [--questions 2000] [--seed 1]
 
-A fifth of the replies has a fault. Settings and limits are drawn anew for each question, and every other one is streamed.
-Nothing may be violated: each question ends with an outcome that follows from its recorded verdicts, within its limits by
-the server's own count, and none hangs. It writes ``bench/faults.json`` and ends with 1 if anything was violated.
+A fifth of the replies has a fault. Settings and limits are drawn anew for each question, and every other one is
+streamed. Nothing may be violated: each question ends with an outcome that follows from its recorded verdicts, within
+its limits by the server's own count, and none hangs. It writes ``bench/faults.json`` and ends with 1 if anything was
+violated.
 """
 
 import asyncio

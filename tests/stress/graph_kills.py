@@ -2,11 +2,11 @@
 
     python -m tests.stress.graph_kills [--kills 200] [--seed 1]
 
-Each life is a process that asks a few questions side by side of a model server in this process, with its checkpoints in
-one SQLite file. It is sent SIGKILL at a moment drawn evenly over the time that the questions take, and the next life
-resumes them. The server knows each call by its life, its question and its prompt. Before, each question is run with a
-graph of its own for every step: what those ask is what each turn of a node costs. It writes ``bench/kills.json`` and ends
-with 1 if anything was violated.
+Each life is a process that asks a few questions side by side of a model server in this process, with its checkpoints
+in one SQLite file. It is sent SIGKILL at a moment drawn evenly over the time that the questions take, and the next
+life resumes them. The server knows each call by its life, its question and its prompt. Before, each question is run
+with a graph of its own for every step: what those ask is what each turn of a node costs. It writes
+``bench/kills.json`` and ends with 1 if anything was violated.
 """
 
 import asyncio

@@ -2,12 +2,12 @@
 
     python -m tests.stress.index_kills [--kills 200] [--seed 1]
 
-Each life is a process that brings one index in step with a folder of documents of seven kinds, which between the lives
-grows, changes and shrinks, and with a second folder, which some lives then remove. Most lives get SIGKILL at a moment
-drawn evenly over the time that the last whole life took; one in ten while it saves the vector file, one in ten while it
-removes the second folder. A file counts as acknowledged once another process has seen its record in the database. After
-each life a copy of the index is opened, compared, asked, synced and verified; the next life goes on from the index as it
-was left. It writes ``bench/index_kills.json`` and ends with 1 if anything was violated.
+Each life is a process that brings one index in step with a folder of documents of seven kinds, which between the
+lives grows, changes and shrinks, and with a second folder, which some lives then remove. Most lives get SIGKILL at a
+moment drawn evenly over the time that the last whole life took; one in ten while it saves the vector file, one in ten
+while it removes the second folder. A file counts as acknowledged once another process has seen its record in the
+database. After each life a copy of the index is opened, compared, asked, synced and verified; the next life goes on
+from the index as it was left. It writes ``bench/index_kills.json`` and ends with 1 if anything was violated.
 """
 
 import os
@@ -133,7 +133,7 @@ def phases(told: Connection, aim: str | None) -> dict[str, float]:
 
 
 def index(home: Path, documents: Path, extra: Path, remove: bool, parent: Connection) -> None:
-    """Index both folders; then remove the second from the library if ``remove``; tell when each phase begins and ends."""
+    """Index both folders; then remove the second from the library if ``remove``; say when each phase begins, ends."""
     save = VectorIndex.save
 
     @contextmanager

@@ -83,7 +83,7 @@ async def load(count: int, turns: int) -> None:
         listing = (await server.client.get("/api/threads")).json()["threads"]
         if [one["turns"] for one in listing] != [turns] * count:
             tally.violated.append(f"the threads are listed with {[one['turns'] for one in listing]} turns")
-        files = [path for path in Path(name).rglob("*") if path.is_file()]
+        files = [path for path in Path(name).rglob("*") if path.is_file()]  # noqa: ASYNC240 - nothing else runs
         if any(path.parent.name == "checkpoints" for path in files):
             tally.violated.append("files of checkpoints are left")
         size = sum(path.stat().st_size for path in files)

@@ -110,7 +110,7 @@ def test_nothing_is_asked_twice_after_a_failure_midway_or_a_budget_that_ends(
         ("", "is empty"),
         ('{"question": "What?"}', "says of no question what is right"),
         ('{"question": 3}', "question"),
-        ("\n".join('{"question": "Ferry %d?", "answerable": false}' % n for n in range(3)), "there are 0 answers"),
+        ('{"question": "Ferry?", "answerable": false}', "there are 0 answers"),
     ],
 )
 def test_labels_on_which_nothing_can_be_fitted(

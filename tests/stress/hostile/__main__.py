@@ -2,9 +2,9 @@
 
     python -m tests.stress.hostile [--seed 1] [--attacks 100] [--only SURFACE [--attack NUMBER]]
 
-Attacks are drawn by the seed, ``--attacks`` of each surface, and numbered: with the same seed and number of attacks one
-can be played alone. They are played in a process of their own, so that a crash or a hang of it is seen. The program runs
-as its command line has it; `run_checks` says what must hold of every run. Ends with 1 if anything fell.
+Attacks are drawn by the seed, ``--attacks`` of each surface, and numbered: with the same seed and number of attacks
+one can be played alone. They are played in a process of their own, so that a crash or a hang of it is seen. The
+program runs as its command line has it; `run_checks` says what must hold of every run. Ends with 1 if anything fell.
 """
 
 import os
