@@ -17,6 +17,7 @@ from app.results.events import DraftToken, Event, Finished, NodeFinished, NodeSt
 from app.results.result import Result
 from app.terminal.show import numbered_answer
 from core.errors import RequestError, SelfRAGError
+from core.step_wording import summary
 from core.text import clean
 from models.redaction import Secrets
 

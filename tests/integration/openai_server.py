@@ -13,8 +13,8 @@ from typing import Any, Literal
 
 from langchain_core.prompts import ChatPromptTemplate
 
+from evaluation.comparison.compared_set import ANALYSE
 from evaluation.judging.criteria import COMPARE
-from evaluation.comparison.overall_prose import ANALYSE
 from prompts.answer_check import USEFULNESS
 from prompts.choice import Choice
 from prompts.compare_answers import BRIEF_ANSWER, NO_ANSWER

@@ -50,7 +50,9 @@ class Model:
         self._note(choice.name, inputs)
         await asyncio.sleep(0)
         if choice.name == "useful":
-            said: str | Verdict = next((one for text, one in self.useful.items() if text in inputs["passage"]), "useful")
+            said: str | Verdict = next(
+                (one for text, one in self.useful.items() if text in inputs["passage"]), "useful"
+            )
         else:
             said = self.support.get(inputs["claim"], "fully supported")
         return verdict(said) if isinstance(said, str) else said
