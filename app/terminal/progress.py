@@ -53,14 +53,14 @@ def described(tally: Tally) -> str:
     return " · ".join([*parts, f"{usage['model_calls']:,} calls, {about}{tokens:,} tokens"])
 
 
-def table(rows: Sequence[Sequence[str]], screen: Screen, *, lines: bool = False) -> None:
-    """Print rows, the header first, to stdout: framed on a terminal, with ``lines`` between them, else aligned."""
+def table(rows: Sequence[Sequence[str]], screen: Screen, *, texts: bool = False) -> None:
+    """Print rows, the header first, to stdout: framed on a terminal, where ``texts`` keep their lines, else aligned."""
     if screen.out.is_terminal:
-        framed = Table(show_lines=lines)
+        framed = Table(show_lines=texts)
         for cell in rows[0]:
             framed.add_column(Text(one_line(cell)), overflow="fold")
         for row in rows[1:]:
-            framed.add_row(*(Text(clean(cell)) for cell in row))
+            framed.add_row(*(Text(clean(cell) if texts else one_line(cell)) for cell in row))
         screen.out.print(framed, soft_wrap=False)
         return
     rows = [[one_line(cell) for cell in row] for row in rows]

@@ -31,7 +31,7 @@ def show_block(block: blocks.Block, screen: Screen) -> None:
             for line in lines:
                 screen.wrapped(f"- {one_line(line)}", indent=INDENT)
         case blocks.Sides(names, rows) if screen.out.is_terminal and screen.out.width >= NARROWEST:
-            table([("", *names), *rows], screen, lines=True)
+            table([("", *names), *rows], screen, texts=True)
         case blocks.Sides(names, rows):
             for label, *cells in rows:
                 for name, cell in zip(names, cells, strict=True):

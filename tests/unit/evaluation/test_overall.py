@@ -83,7 +83,7 @@ def test_every_missing_verdict_is_counted_apart_from_ties() -> None:
     ]
     text = text_of(*(comparison(judged=one) for one in found))
     for line in (
-        "Of 5 pairs of answers the judge prefers self-rag on 1 and plain on 0, a share of 1.00 [0.03, 1.00] for "
+        "Of 5 pairs of answers the judge prefers self-rag on 1 and plain on 0, a share of 1.00 [0.02, 1.00] for "
         "self-rag, and sees a tie on 1.",
         "1 of 6 were identical and not asked about: no preference.",
         "1 of 6 got another preference when the order of the answers was changed: no preference.",
