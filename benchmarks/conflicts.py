@@ -124,7 +124,7 @@ def systems(services: Services, context: Context, replies: Replies) -> list[Syst
     services, chats = recorded(services, replies, clock)
     context = without_time_limit(services, context).model_copy(update={"mode": "always"})
     off = context.model_copy(update={"conflicts": False})
-    made = [plain(services, context), self_rag(services, off, WITHOUT), self_rag(services, context)]
+    made: list[System] = [plain(services, context), self_rag(services, off, WITHOUT), self_rag(services, context)]
     return [with_recorded_time(one, chats, clock) for one in made]
 
 

@@ -7,7 +7,6 @@ import time
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from os.path import commonprefix
 from pathlib import Path
 from typing import Any, cast
 
@@ -162,4 +161,5 @@ def _text(messages: Sequence[BaseMessage]) -> str:
 
 
 def _shared(one: str, other: str) -> int:
-    return len(commonprefix([one, other]))
+    pairs = zip(one, other, strict=False)
+    return next((at for at, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))
