@@ -124,6 +124,7 @@ def exact_share(wins: int, n: int) -> Estimate:
     return Estimate(wins / n, 1 - highest_share(n - wins, n), highest_share(wins, n), n)
 
 
+@lru_cache(maxsize=65536)
 def highest_share(wins: int, n: int, probability: float = 0.025) -> float:
     """Return the greatest share with which at most ``wins`` of ``n`` have this probability."""
     if wins == n:

@@ -45,7 +45,7 @@ def test_counts_by_kind() -> None:
     found = analysis(EXAMPLES, records())
     assert (found.overall.both, found.overall.ours, found.overall.other, found.overall.neither) == (5, 5, 1, 1)
     missed = group(found.groups, "unanswerable")
-    assert missed == Group("expected", "unanswerable questions", 6, 0, 5, 0, 1, preferred=0, not_preferred=0)
+    assert missed == Group("expected", "unanswerable questions", 6, 0, 5, 0, 1)
     assert group(found.groups, "at most 7 words").questions == 6
     assert group(found.groups, "8 to 12 words").questions == 6
     assert group(found.groups, "with none of").questions == 6

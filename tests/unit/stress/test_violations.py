@@ -118,7 +118,7 @@ def indexed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Expected]:
     [
         ("", ""),
         ("DELETE FROM documents WHERE id = 1", "was indexed and is not any more"),
-        ("DELETE FROM vectors WHERE passage = 2", "a check mends"),
+        ("DELETE FROM vectors WHERE passage = 2", "was damaged"),
         ("DELETE FROM passages WHERE document = 1", "is indexed and is not found"),
     ],
 )
