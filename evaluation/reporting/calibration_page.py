@@ -39,8 +39,8 @@ def sentences(made: Calibrated, trials: Sequence[Trial]) -> list[str]:
     if kept:
         less = "" if kept.risk == kept.asked else f" ({kept.asked:g} was asked for: so few labels cannot show it)"
         said.append(
-            f"Guaranteed with 90 % confidence: of the answers to questions like these at most {kept.risk:.0%} are "
-            f"wrong{less}."
+            f"Guaranteed with 90 % confidence: of the answers to questions like these at most "
+            f"{100 * kept.risk:.3g} in 100 are wrong{less}."
         )
     return said
 
