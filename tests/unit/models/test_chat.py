@@ -153,7 +153,7 @@ async def test_what_no_retry_mends_is_not_tried_again(status: int, kind: type[Ex
     ("header", "least", "most"),
     [
         ("7.5", 7.5, 7.5),
-        (formatdate(time.time() + 36_000, usegmt=True), 30_000, 36_000),
+        pytest.param(formatdate(time.time() + 36_000, usegmt=True), 30_000, 36_000, id="a date"),
         *((header, 0.01, 0.01) for header in ("soon", "-1", "", "Wed, 99 Foo 2020")),
     ],
 )
