@@ -110,7 +110,9 @@ async def test_nothing_is_left_of_a_run_that_failed() -> None:
     before = runs()
     with pytest.raises(OSError, match="the disk is gone"):
         await graph(Broken()).ainvoke(ASKING)
-    assert runs() == before
+    async with asyncio.timeout(30):  # a task beside the one that failed may still be ending
+        while runs() > before:  # noqa: ASYNC110
+            await asyncio.sleep(0)
 
 
 @pytest.mark.timeout(30)
