@@ -19,20 +19,26 @@ The passages provided do not specify how Harry beat Quirrell.
 The context doesn't include an answer.
 The document does not provide any information about fees.
 The documents are silent on this.
+The passage says nothing about that.
 The passages contain no information about Quirrell.
 According to the documents, it is not stated who signed.
 None of the passages answer the question.
 No passage mentions it.
 There is no mention of Harry in the passages.
+There's not enough information to answer.
 There is no answer to this question in the documents.
 The answer is not provided.
 The question cannot be answered from the passages.
 The method by which Harry beat Quirrell is not described in the provided text.
 It is not stated in the passages.
+It is unclear from the context.
 It isn't specified whether pets are allowed.
 It is not possible to say.
 Unknown.
 No information about Harry is provided.
+No information is given about that.
+No relevant information found.
+Not enough information.
 Insufficient information to answer.
 Cannot be determined from the passages.
 No mention of it.
@@ -47,6 +53,7 @@ Es tut mir leid, aber ich kann das nicht sagen.
 Die Dokumente enthalten keine Informationen über den Preis.
 Die vorliegenden Texte sagen dazu nichts.
 Aus den Dokumenten geht nicht hervor, wer die Brücke entworfen hat.
+In den Unterlagen finden sich dazu keine Angaben.
 Dazu gibt es keine Angaben.
 Es gibt keine Informationen über den Architekten.
 Das ist nicht angegeben.
@@ -54,10 +61,12 @@ Der Preis wird in den Dokumenten nicht genannt.
 Keine Angabe.
 Nicht bekannt.
 Je ne sais pas.
+Je l’ignore.
 Malheureusement, je ne peux pas répondre à cette question.
 Je suis désolé, mais je n’ai pas trouvé d’informations à ce sujet.
 Les documents ne mentionnent pas le prix.
 Les passages fournis ne précisent pas qui a construit le pont.
+Le texte ne le dit pas.
 Les documents ne contiennent aucune information sur le prix.
 Il n'y a pas d'information sur le prix.
 Ce n'est pas précisé.
