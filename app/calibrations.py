@@ -94,7 +94,7 @@ def kept_for(
     return kept
 
 
-def calibrated(services: Services, library: Library, settings: Settings, screen: Screen) -> Services:
+def with_calibration(services: Services, library: Library, settings: Settings, screen: Screen) -> Services:
     """Return the services of the models that the settings name, with the library's calibration if it has one."""
     kept = kept_for(library, stamp_of(settings), calibration_name(settings), settings, screen)
     return kept.over(services, settings) if kept else services

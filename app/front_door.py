@@ -26,6 +26,7 @@ from core.background import in_background, stream_in_background
 from core.errors import RequestError
 from core.types import Turn
 from evaluation.calibrating import Calibrated, Trial
+from evaluation.records import Example
 from graph.builder import build_graph
 from graph.compiled import SelfRAGGraph
 from grounding.checkable import Checkable, why_no_claim
@@ -230,13 +231,15 @@ class SelfRAG:
 
     def calibrate(
         self,
-        labels: str | Path,
+        labels: str | Path | Sequence[Example],
         *,
         risk: float | None = None,
         budget: int = UNBOUNDED,
         progress: Callable[[int, int], None] = lambda done, total: None,
     ) -> Calibrated:
-        """Fit the confidence to the library, the models and a file of labelled questions, and use it if it is better.
+        """Fit the confidence to the library, the models and labelled questions, and use it if it is better.
+
+        ``labels`` is a file of them, or what was read from one.
 
         With ``risk`` at most that share of the answers is wrong, with 90 % confidence; ``budget`` bounds the calls.
         Raises `RequestError` for labels on which nothing can be fitted, and `ModelError`; replies are kept in any case.
@@ -245,7 +248,7 @@ class SelfRAG:
 
     async def acalibrate(
         self,
-        labels: str | Path,
+        labels: str | Path | Sequence[Example],
         *,
         risk: float | None = None,
         budget: int = UNBOUNDED,
@@ -255,7 +258,7 @@ class SelfRAG:
         if self.library is None:
             raise RequestError("A calibration is kept for a library: open one with SelfRAG.open.")
         bare = replace(self.services, thresholds=self._uncalibrated.thresholds, fits=self._uncalibrated.fits)
-        examples = labels_in(Path(labels), self._settings).examples
+        examples = labels_in(Path(labels), self._settings).examples if isinstance(labels, (str, Path)) else labels
         made_for = fitted_for(self._stamp, self._base_calibration, self.library, self._settings)
         fitted = await fit(
             bare,
@@ -341,6 +344,11 @@ class SelfRAG:
         other = copy(self)
         other.graph = self._graph_over(self.services, checkpointer)
         return other
+
+    @property
+    def calibration(self) -> str | None:
+        """The name of the calibration in use, with a hash; None where the critic has none."""
+        return self._calibration
 
     @property
     def stamp(self) -> Stamp:

@@ -16,7 +16,7 @@ from evaluation.judging.saved_replies import Replies
 from evaluation.measures.guarantee import BEGIN, first_tested, highest_risk, least_risk, lowest_cut
 from evaluation.measures.scores import abstained, right
 from evaluation.measures.statistics import Estimate, aurc_estimate, calibration, ratio
-from evaluation.recorded_chat import recorded
+from evaluation.recorded_chat import RecordedChat, over_chats
 from evaluation.records import Example
 from evaluation.self_rag import record_of
 from graph.builder import build_graph
@@ -43,12 +43,13 @@ class Said:
 class Trial:
     """What came of one labelled question: as the settings are, and at each of ``CUTS``.
 
-    ``group`` is the document that it is about. ``confidence`` is that of the answer at the lowest cut, in 0..1 and
-    not calibrated; None where there was no answer.
+    ``document`` is the one that it is about, ``passage`` the id of the first one found. ``confidence`` is that of the
+    answer at the lowest cut, in 0..1 and not calibrated; None where there was no answer.
     """
 
     example: Example
-    group: str
+    document: str
+    passage: str
     confidence: float | None
     before: Said
     at: tuple[Said, ...]
@@ -89,8 +90,8 @@ class Calibrated:
 
     @property
     def better(self) -> bool:
-        """Whether the log loss on questions left out of the fit is less than before."""
-        return cast("float", self.after.log_loss.value) < cast("float", self.before.log_loss.value)
+        """Whether a higher confidence stays higher, and the log loss on questions left out of the fit is less."""
+        return self.slope > 0 and cast("float", self.after.log_loss.value) < cast("float", self.before.log_loss.value)
 
     def fits(self, base: Fits) -> Fits:
         """The critic's regressions with that of support scaled: the confidence is the least of its probabilities."""
@@ -124,12 +125,12 @@ async def trials_of(
 
     Raises `RequestError` before a question that might exceed the budget, and `ModelError`; what was replied is kept.
     """
-    made, chats = recorded(services, replies)
+    made, chats = over_chats(services, lambda chat: RecordedChat(chat, replies))
     graph = build_graph(replace(made, fits=services.fits.model_copy(update={"graded": True})))
     context = services.completed(context).model_copy(update={"mode": "always", "caution": None})
     most = context.effective_limits.model_calls
 
-    async def end(example: Example, supported: float) -> SelfRAGState:
+    async def end(example: Example, supported: float) -> tuple[SelfRAGState, Said]:
         if sum(chat.asked for chat in chats) + most > budget:
             raise RequestError(
                 f"The budget of {budget:,} calls ends at question {len(trials) + 1:,} of {len(examples):,}, which may "
@@ -139,20 +140,20 @@ async def trials_of(
         thresholds = context.effective_thresholds.model_copy(update={"supported": supported})
         given = context.model_copy(update={"thresholds": thresholds})
         state = cast("SelfRAGState", await graph.ainvoke(asked, context=given))
-        failure = record_of("", example, state, [])["error"]
-        if failure:
-            raise ModelError(failure)
-        return state
+        record = record_of("", example, state, [])
+        if record["error"]:
+            raise ModelError(record["error"])
+        answered = not abstained(record)
+        return state, Said(answered, answered and bool(right(example, record)))
 
     trials: list[Trial] = []
     for example in examples:
         progress(len(trials), len(examples))
-        before = await end(example, context.effective_thresholds.supported)
-        ends: list[SelfRAGState] = []
-        for cut in CUTS:
-            known = bool(ends) and _ends_the_same(ends[-1], cut)
-            ends.append(ends[-1] if known else await end(example, cut))
-        trials.append(_trial(example, before, ends))
+        _, before = await end(example, context.effective_thresholds.supported)
+        ends = [await end(example, CUTS[0])]
+        for cut in CUTS[1:]:
+            ends.append(ends[-1] if _ends_the_same(ends[-1][0], cut) else await end(example, cut))
+        trials.append(_trial(example, before, ends[0][0], tuple(said for _, said in ends)))
     progress(len(examples), len(examples))
     return trials
 
@@ -165,19 +166,13 @@ def _ends_the_same(lower: SelfRAGState, cut: float) -> bool:
     return known is not None and known >= cut
 
 
-def _trial(example: Example, before: SelfRAGState, ends: Sequence[SelfRAGState]) -> Trial:
-    said = [_said(example, end) for end in ends]
-    lenient = ends[0]
-    sources = [gold.source for gold in example.gold if gold.source]
-    sources += [one["source"] for one in lenient["passages"][:1]]
-    known = confidence(lenient["best"]) if said[0].answered and lenient["best"] else None
-    return Trial(example, sources[0] if sources else example.id, known, _said(example, before), tuple(said))
-
-
-def _said(example: Example, state: SelfRAGState) -> Said:
-    record = record_of("", example, state, [])
-    answered = not abstained(record)
-    return Said(answered, answered and bool(right(example, record)))
+def _trial(example: Example, before: Said, lowest: SelfRAGState, at: tuple[Said, ...]) -> Trial:
+    """Put together what came of an example; ``lowest`` is how it ended at the lowest cut."""
+    first = lowest["passages"][:1]
+    sources = [gold.source for gold in example.gold if gold.source] + [one["source"] for one in first]
+    known = confidence(lowest["best"]) if at[0].answered and lowest["best"] else None
+    passage = first[0]["id"] if first else example.id
+    return Trial(example, sources[0] if sources else example.id, passage, known, before, at)
 
 
 def calibrate(trials: Sequence[Trial], risk: float | None = None) -> Calibrated:
@@ -262,16 +257,24 @@ def _wrong(trials: Sequence[Trial], cut: int) -> int:
 
 
 def _held_out(trials: Sequence[Trial], rows: Sequence[Trial], cut: int | None) -> tuple[list[float], list[Said]]:
-    """Each row's probability, and what is said to each trial, by a fit and a cut without its document."""
-    fold_of = folds([one.group for one in trials])
+    """Each row's probability, and what is said to each trial, by a fit and a cut without its document.
+
+    Of fewer documents than folds, without the passage that was found first.
+    """
+    documents = [one.document for one in trials]
+    by_document = len(set(documents)) >= FOLDS
+    fold_of = folds(documents if by_document else [one.passage for one in trials])
+
+    def left_out(one: Trial, fold: int) -> bool:
+        return fold_of[one.document if by_document else one.passage] == fold
+
     probabilities: dict[str, float] = {}
     said: dict[str, Said] = {}
     for fold in range(FOLDS):
-        kept = [one for one in rows if fold_of[one.group] != fold]
-        slope, intercept = fit_of(kept)
-        chosen = best_cut([one for one in trials if fold_of[one.group] != fold]) if cut is None else cut
+        slope, intercept = fit_of([one for one in rows if not left_out(one, fold)])
+        chosen = best_cut([one for one in trials if not left_out(one, fold)]) if cut is None else cut
         for one in trials:
-            if fold_of[one.group] == fold:
+            if left_out(one, fold):
                 said[one.example.id] = one.at[chosen]
                 if one.confidence is not None:
                     probabilities[one.example.id] = expit(slope * logit(one.confidence) + intercept)

@@ -1,9 +1,9 @@
-"""A chat model whose replies are kept by prompt: none is paid for twice, and an interrupted run goes on."""
+"""Chat models whose replies are kept by prompt: none is paid for twice, and an interrupted run goes on."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from langchain_core.messages import AIMessage, BaseMessage, messages_to_dict
 
@@ -16,9 +16,11 @@ from models.generator import Generator
 from models.usage import NodeBudget
 from run.context import Services
 
+Recorded = TypeVar("Recorded", bound=Chat)
+
 
 class RecordedChat(Chat):
-    """A chat that asks its model only what ``replies`` does not hold; ``asked`` counts the calls that it made.
+    """A chat that asks its model only what ``replies`` does not hold; ``asked`` counts how often it did.
 
     A reply that is kept is charged to the question's budget as it was.
     """
@@ -42,41 +44,46 @@ class RecordedChat(Chat):
         new: list[AIMessage] = []
 
         async def call() -> dict[str, Any]:
+            self.asked += 1
             reply = await Chat.ask(
                 self, messages, budget, max_tokens=max_tokens, temperature=temperature, tags=tags, bind=bind
             )
-            self.asked += 1
             new.append(reply)
             return reply.model_dump(mode="json")
 
-        kept = await self._replies.get_or_ask(self._key(messages, max_tokens, temperature, bind), {}, call)
-        if new:
-            return new[0]
-        reply = AIMessage.model_validate(kept)
-        bound = max_call_tokens(messages, max_tokens)
-        await budget.admit(bound)
-        budget.charge(bound, usage_of(reply, messages, max_tokens))
-        return reply
-
-    def _key(
-        self,
-        messages: Sequence[BaseMessage],
-        max_tokens: int,
-        temperature: float | None,
-        bind: Mapping[str, Any] | None,
-    ) -> str:
-        """All that was asked, and the adapters that answer, by the SHA-256 of their files."""
-        arguments = dict(bind or {})
-        named = [one["id"] for one in arguments.get("extra_body", {}).get("lora", [])]
-        adapters = [EMBEDDED.adapters[choice] for choice, number in self.adapters.items() if number in named]
-        asked = [self.name, messages_to_dict(list(self.prepare(messages))), max_tokens, temperature, arguments]
-        return digest(json.dumps([*asked, *adapters]))
+        key = key_of_call(self, self.prepare(messages), max_tokens, temperature, bind)
+        kept = await self._replies.get_or_ask(key, {}, call)
+        return new[0] if new else await charged(AIMessage.model_validate(kept), messages, budget, max_tokens)
 
 
-def recorded(services: Services, replies: Replies) -> tuple[Services, list[RecordedChat]]:
-    """Return the services over chats whose replies are kept; one chat if generator and critic share theirs."""
+def key_of_call(
+    chat: Chat,
+    messages: Sequence[BaseMessage],
+    max_tokens: int,
+    temperature: float | None,
+    bind: Mapping[str, Any] | None,
+) -> str:
+    """Return a hash of all that is asked, and of the adapters that answer, by the SHA-256 of their files."""
+    arguments = dict(bind or {})
+    named = [one["id"] for one in arguments.get("extra_body", {}).get("lora", [])]
+    adapters = [EMBEDDED.adapters[choice] for choice, number in chat.adapters.items() if number in named]
+    return digest(
+        json.dumps([chat.name, messages_to_dict(list(messages)), max_tokens, temperature, arguments, *adapters])
+    )
+
+
+async def charged(reply: AIMessage, messages: Sequence[BaseMessage], budget: NodeBudget, max_tokens: int) -> AIMessage:
+    """Return a reply that was kept, charged to the budget as it was. Raises `LimitReachedError`."""
+    bound = max_call_tokens(messages, max_tokens)
+    await budget.admit(bound)
+    budget.charge(bound, usage_of(reply, messages, max_tokens))
+    return reply
+
+
+def over_chats(services: Services, made: Callable[[Chat], Recorded]) -> tuple[Services, list[Recorded]]:
+    """Return the services over what is made of their chats; one if generator and critic share theirs."""
     generator, critic = cast("Generator", services.generator), cast("Critic", services.critic)
-    writer = RecordedChat(generator.chat, replies)
-    judge = writer if critic.chat is generator.chat else RecordedChat(critic.chat, replies)
-    made = replace(services, generator=replace(generator, chat=writer), critic=replace(critic, chat=judge))
-    return made, [writer] if judge is writer else [writer, judge]
+    writer = made(generator.chat)
+    judge = writer if critic.chat is generator.chat else made(critic.chat)
+    bound = replace(services, generator=replace(generator, chat=writer), critic=replace(critic, chat=judge))
+    return bound, [writer] if judge is writer else [writer, judge]

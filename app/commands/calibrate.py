@@ -18,6 +18,7 @@ from core.background import in_background
 from core.errors import RequestError, SelfRAGError
 from core.text import shown
 from evaluation.calibrating import Calibrated, Trial
+from evaluation.records import Example
 from evaluation.reporting import calibration_page as page
 
 # Of a question: with what only some of the cuts make, and without what a cache holds.
@@ -43,7 +44,7 @@ def calibrate(options: argparse.Namespace) -> int:
     documents = documents_of(options, dataset) or ()
     _confirm(len(dataset.examples), options, settings, screen)
     with SelfRAG.open(*documents, settings=settings, screen=screen) as rag:
-        made, trials = _fitted(rag, options, screen)
+        made, trials = _fitted(rag, dataset.examples, options, screen)
     _show(made, trials, options, screen)
     return 0
 
@@ -78,11 +79,13 @@ def _confirm(n: int, options: argparse.Namespace, settings: Settings, screen: Sc
         raise RequestError("Nothing was asked: the calls were not confirmed.")
 
 
-def _fitted(rag: SelfRAG, options: argparse.Namespace, screen: Screen) -> tuple[Calibrated, list[Trial]]:
+def _fitted(
+    rag: SelfRAG, labels: Sequence[Example], options: argparse.Namespace, screen: Screen
+) -> tuple[Calibrated, list[Trial]]:
     try:
         with timed(screen, "asking", "questions") as show:
             budget = options.budget or UNBOUNDED
-            return in_background(rag.acalibrate(options.labels, risk=options.risk, budget=budget, progress=show))
+            return in_background(rag.acalibrate(labels, risk=options.risk, budget=budget, progress=show))
     except (KeyboardInterrupt, SelfRAGError):
         screen.note("what the model replied is kept: the same command goes on from there.")
         raise

@@ -90,7 +90,7 @@ def _file_for(given: TextToCheck, settings: Settings) -> Path:
 def _cached(kept: Replies, rag: SelfRAG) -> Check:
     """Look a claim's result up among those kept for the same models, documents, settings and rules."""
     code = digest_of_code(("grounding", "nodes", "prompts"))
-    made_with = (rag.stamp.model_dump_json(), rag.context.model_dump_json(), code)
+    made_with = (rag.stamp.model_dump_json(), rag.calibration or "", rag.context.model_dump_json(), code)
 
     async def cached(one: Checkable, call: Callable[[], Awaitable[Checked]]) -> Checked:
         spent = no_usage()

@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from app.calibrations import calibrated
+from app.calibrations import with_calibration
 from app.commands.ask import overridden
 from app.commands.eval import ask_systems, documents_of, error_of, surroundings_of, systems_of
 from app.compose import context_of
@@ -71,7 +71,7 @@ def _compared(
     documents = documents_of(options, dataset) if options.dataset else options.docs
     with library_to_ask(documents, settings, screen, complete=True) as library:
         bare = SelfRAG(retriever=library.store.as_retriever(), settings=settings, screen=screen).services
-        services = calibrated(bare, library, settings, screen)
+        services = with_calibration(bare, library, settings, screen)
         systems = systems_of(options, services, context_of(settings), None, surroundings_of(settings, library))
         claim(folder)
         with Store(folder / NAME) as store, Replies(folder / REPLIES) as replies:

@@ -7,7 +7,7 @@ from contextlib import aclosing
 from pathlib import Path
 from typing import Any, TypeVar
 
-from app.calibrations import calibrated, provenance_of
+from app.calibrations import provenance_of, with_calibration
 from app.compose import context_of, critic_name, services_without_models, usual_concurrency
 from app.front_door import SelfRAG
 from app.libraries import SAMPLE, library_to_ask
@@ -66,9 +66,9 @@ def ask_dataset(
 
         def load_models() -> Services:
             services = SelfRAG(retriever=retriever, settings=settings, screen=screen).services
-            return calibrated(services, library, settings, Screen(quiet=True))
+            return with_calibration(services, library, settings, Screen(quiet=True))
 
-        bare = calibrated(services_without_models(settings, retriever), library, settings, screen)
+        bare = with_calibration(services_without_models(settings, retriever), library, settings, screen)
         services = load_models() if extra_systems or options.judge else bare
         systems = systems_of(options, services, context, extra_systems, surroundings)
         claim(folder)

@@ -1,24 +1,20 @@
 """A chat model whose replies are kept by prompt, so that an ablation costs only the calls that it changes."""
 
 import asyncio
-import json
 import sqlite3
 import time
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
-from langchain_core.messages import AIMessage, BaseMessage, messages_to_dict
+from langchain_core.messages import AIMessage, BaseMessage
 
 from benchmarks.harness import WrappedSystem
-from core.fingerprint import digest
+from evaluation.recorded_chat import charged, key_of_call, over_chats
 from evaluation.records import Example, Record, System
-from models.calibration import EMBEDDED
-from models.chat import Chat, max_call_tokens, usage_of
-from models.critic import Critic
-from models.generator import Generator
+from models.chat import Chat
 from models.usage import NodeBudget, unlimited
 from run.context import Context, Services
 
@@ -86,19 +82,12 @@ class RecordedChat(Chat):
     ) -> AIMessage:
         """Return the reply that is kept, charged as it was, or else the model's."""
         messages = self.prepare(messages)
-        arguments = dict(bind or {})
-        named = [one["id"] for one in arguments.get("extra_body", {}).get("lora", [])]
-        adapters = [EMBEDDED.adapters[choice] for choice, number in self.adapters.items() if number in named]
-        key = digest(
-            json.dumps([self.name, messages_to_dict(list(messages)), max_tokens, temperature, arguments, *adapters])
-        )
+        key = key_of_call(self, messages, max_tokens, temperature, bind)
         async with self._turn:
             kept = self._replies.get(key)
             if kept:
                 reply, seconds = kept
-                bound = max_call_tokens(messages, max_tokens)
-                await budget.admit(bound)
-                budget.charge(bound, usage_of(reply, messages, max_tokens))
+                await charged(reply, messages, budget, max_tokens)
                 self._unread.append(messages)
             else:
                 began = time.perf_counter()
@@ -127,11 +116,7 @@ class RecordedChat(Chat):
 
 def recorded(services: Services, replies: Replies, clock: Clock) -> tuple[Services, list[RecordedChat]]:
     """Return the services over chats whose replies are kept; one chat if generator and critic share theirs."""
-    generator, critic = cast("Generator", services.generator), cast("Critic", services.critic)
-    writer = RecordedChat(generator.chat, replies, clock)
-    judge = writer if critic.chat is generator.chat else RecordedChat(critic.chat, replies, clock)
-    made = replace(services, generator=replace(generator, chat=writer), critic=replace(critic, chat=judge))
-    return made, [writer] if judge is writer else [writer, judge]
+    return over_chats(services, lambda chat: RecordedChat(chat, replies, clock))
 
 
 def with_recorded_time(system: System, chats: Sequence[RecordedChat], clock: Clock) -> System:

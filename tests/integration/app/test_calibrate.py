@@ -75,6 +75,23 @@ def test_what_is_fitted_is_used_from_then_on_and_taken_back(program: Program, la
     assert ask(program, labels, wrong)["outcome"] == "grounded"
 
 
+def test_a_text_is_checked_again_with_a_new_calibration(
+    program: Program, labels: Path, server: OpenAIServer, tmp_path: Path
+) -> None:
+    text = tmp_path / "text.txt"
+    text.write_text(f"The ferry of {TOWNS[1]} costs 11 crowns.")
+
+    def calls() -> int:
+        before = len(server.asked)
+        assert program("check", str(text), "--docs", str(labels.with_name("towns"))).code == 0
+        return len(server.asked) - before
+
+    assert calls() > 0
+    assert calls() == 0
+    assert calibrate(program, labels, "--yes")[0] == 0
+    assert calls() > 0
+
+
 def test_a_calibration_of_another_model_is_not_used_and_a_note_says_why(
     program: Program, labels: Path, server: OpenAIServer
 ) -> None:

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 from langchain_core.messages import HumanMessage
 
-from benchmarks.ablations import recorded_chat
 from benchmarks.ablations.__main__ import systems
 from benchmarks.ablations.recorded_chat import Clock, RecordedChat, Replies
 from benchmarks.ablations.variants import ABLATIONS
+from evaluation import recorded_chat
 from evaluation.records import Example, Record
 from models.calibration import EMBEDDED
 from models.chat import Chat

@@ -26,7 +26,7 @@ def trials(n: int, *, slope: float = 1.0, intercept: float = 0.0, seed: int = 1,
         at = tuple(said if expit(odds) >= cut else NOTHING for cut in CUTS)
         references = ("yes",) if right or number % 2 else ()
         example = Example(str(number), "?", answerable=bool(references), references=references)
-        made.append(Trial(example, f"document {number % groups}", expit(odds), at[0], at))
+        made.append(Trial(example, f"document {number % groups}", f"passage {number}", expit(odds), at[0], at))
     return [one for one in made if one.at[0].answered]
 
 
@@ -40,6 +40,18 @@ def test_a_known_distortion_is_found_and_taken_back() -> None:
 
 def test_a_confidence_that_is_right_already_is_left_alone() -> None:
     assert not calibrate(trials(60, seed=4)).better
+
+
+def test_the_questions_of_one_document_are_told_apart_by_their_passages() -> None:
+    assert calibrate(trials(1_500, slope=2.5, intercept=-3.0, groups=1)).better
+
+
+def test_a_confidence_that_is_higher_for_wrong_answers_is_left_alone() -> None:
+    """A falling scale would refuse the answers that the cut was measured on, and give the others."""
+    made = calibrate(trials(400, slope=-1.0))
+    assert made.slope < 0
+    assert made.after.log_loss.value < made.before.log_loss.value
+    assert not made.better
 
 
 def test_right_answers_above_and_wrong_ones_below_give_no_infinite_slope() -> None:
