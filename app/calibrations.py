@@ -16,11 +16,13 @@ from core.errors import RequestError
 from core.files import make_private_folder, read_regular, replace_private
 from core.fingerprint import digest
 from core.json_lines import unwritable
-from core.text import shown
+from core.text import as_json, shown
 from evaluation.calibrating import Calibrated, Trial, calibrate, trials_of, usable
 from evaluation.datasets.question_set import load
 from evaluation.judging.saved_replies import Replies
+from evaluation.recorded_chat import Calls, RecordedChat, over_chats
 from evaluation.records import Dataset, Example, Provenance
+from evaluation.written_labels import drawn, written
 from models.calibration import Fits
 from retrieval.library.library import Library
 from run.context import Context, Services, Thresholds
@@ -40,6 +42,7 @@ class LibraryCalibration(BaseModel):
     """Thresholds and regressions for one library, what they were fitted for, and what they were worth there.
 
     ``fitted_for`` names the models, the prompts and the critic's own calibration: with others it is not used.
+    ``confidences`` are those of the answers to the labels at the cut, of which at most the share ``risk`` is wrong.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -49,6 +52,8 @@ class LibraryCalibration(BaseModel):
     thresholds: Thresholds
     made: date
     labels: int
+    confidences: list[float]
+    risk: float
     figures: dict[str, Any]
 
     @property
@@ -122,7 +127,7 @@ def labels_in(path: Path, settings: Settings) -> Dataset:
 async def fit(
     services: Services,
     context: Context,
-    examples: Sequence[Example],
+    examples: Sequence[Example] | None,
     library: Library,
     settings: Settings,
     *,
@@ -133,12 +138,19 @@ async def fit(
 ) -> tuple[Calibrated, list[Trial]]:
     """Ask the examples, fit, and keep what was fitted if it is better; ``services`` are those without a calibration.
 
-    Replies are kept beside it: what was asked before is not asked again. Raises `RequestError` where nothing can be
-    fitted, or the budget is used up, and `ModelError`.
+    Without examples the model writes some. Replies are kept beside it: what was asked before is not asked again. Raises
+    `RequestError` where nothing can be fitted, or the budget is used up, and `ModelError`.
     """
     with Replies(file_of(library, settings).with_suffix(".replies.jsonl")) as replies:
-        trials = await trials_of(services, context, examples, replies, budget, progress)
-    made = calibrate(trials, risk)
+        calls = Calls(budget)
+        recorded, _ = over_chats(services, lambda chat: RecordedChat(chat, replies, calls))
+        withheld = None
+        if examples is None:
+            wrote = await written(recorded, drawn(library.store), context.k, progress)
+            examples, withheld = wrote.examples, wrote.withheld
+            keep_file(labels_file(library, settings), "".join(f"{as_json(row)}\n" for row in wrote.rows()))
+        trials = await trials_of(recorded, context, examples, progress, withheld)
+    made = calibrate(trials, risk, estimated=withheld is not None)
     if made.better:
         kept = LibraryCalibration(
             fitted_for=dict(made_for),
@@ -146,21 +158,21 @@ async def fit(
             thresholds=made.thresholds(services.thresholds),
             made=date.today(),
             labels=len(trials),
+            confidences=made.confidences(trials),
+            risk=made.risk,
             figures=asdict(made),
         )
-        keep(kept, library, settings)
+        keep_file(file_of(library, settings), json.dumps(kept.model_dump(mode="json"), indent=2))
     return made, trials
 
 
-def keep(made: LibraryCalibration, library: Library, settings: Settings) -> Path:
-    """Write the library's calibration in place of the one before. Raises `RequestError`."""
-    path = file_of(library, settings)
+def keep_file(path: Path, text: str) -> None:
+    """Write a file in place of the one before. Raises `RequestError`."""
     try:
         make_private_folder(path.parent)
-        replace_private({path: json.dumps(made.model_dump(mode="json"), indent=2).encode()})
+        replace_private({path: text.encode("utf-8", "replace")})
     except OSError as error:
         raise unwritable(path, error) from error
-    return path
 
 
 def reset(library: Library, settings: Settings) -> bool:
@@ -178,3 +190,8 @@ def reset(library: Library, settings: Settings) -> bool:
 def file_of(library: Library, settings: Settings) -> Path:
     """Where a library's calibration is kept, with the replies beside it."""
     return settings.libraries_folder.parent / "calibrations" / f"{digest(library.store.database.place)[:24]}.json"
+
+
+def labels_file(library: Library, settings: Settings) -> Path:
+    """Where the labels that the model wrote are kept, for a person to correct."""
+    return file_of(library, settings).with_suffix(".labels.jsonl")

@@ -13,7 +13,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from app import compose
-from app.calibrations import UNBOUNDED, fit, fitted_for, kept_for, labels_in
+from app.calibrations import UNBOUNDED, LibraryCalibration, fit, fitted_for, kept_for, labels_in
 from app.checking.checked_text import Check, CheckedText, check_text
 from app.checking.verification import VerifiedClaim, require_claim, verify
 from app.libraries import library_to_ask
@@ -76,6 +76,7 @@ class SelfRAG:
             export_spans()
         self.graph: SelfRAGGraph = self._graph_over(self.services)
         self.library: Library | None = None
+        self.library_calibration: LibraryCalibration | None = None
 
     @classmethod
     def open(
@@ -121,6 +122,7 @@ class SelfRAG:
         """Name ``library`` as what is searched, and use its calibration; ``screen`` shows why it cannot be used."""
         self.library = library
         kept = kept_for(library, self._stamp, self._base_calibration, self._settings, screen)
+        self.library_calibration = kept
         plain = replace(self.services, thresholds=self._uncalibrated.thresholds, fits=self._uncalibrated.fits)
         self.services = kept.over(plain, self._settings) if kept else plain
         self._calibration = kept.name if kept else self._base_calibration
@@ -231,24 +233,24 @@ class SelfRAG:
 
     def calibrate(
         self,
-        labels: str | Path | Sequence[Example],
+        labels: str | Path | Sequence[Example] | None = None,
         *,
         risk: float | None = None,
         budget: int = UNBOUNDED,
         progress: Callable[[int, int], None] = lambda done, total: None,
     ) -> Calibrated:
-        """Fit the confidence to the library, the models and labelled questions, and use it if it is better.
+        """Fit the confidence to the library, the models and labelled questions, and use it if better.
 
-        ``labels`` is a file of them, or what was read from one.
-
-        With ``risk`` at most that share of the answers is wrong, with 90 % confidence; ``budget`` bounds the calls.
-        Raises `RequestError` for labels on which nothing can be fitted, and `ModelError`; replies are kept in any case.
+        ``labels`` is a file of them, or what was read from one; without it the model writes some, and what comes of
+        them is an estimate. With ``risk`` at most that share of the answers is wrong, with 90 % confidence; ``budget``
+        bounds the calls. Raises `RequestError` for labels on which nothing can be fitted, and `ModelError`; replies are
+        kept in any case.
         """
         return in_background(self.acalibrate(labels, risk=risk, budget=budget, progress=progress))[0]
 
     async def acalibrate(
         self,
-        labels: str | Path | Sequence[Example],
+        labels: str | Path | Sequence[Example] | None = None,
         *,
         risk: float | None = None,
         budget: int = UNBOUNDED,

@@ -5,20 +5,19 @@ cut is what the product does there, redrafts and all. Replies are kept by prompt
 that differ.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
 import numpy as np
 
 from core.errors import ModelError, RequestError
-from evaluation.judging.saved_replies import Replies
 from evaluation.measures.guarantee import BEGIN, first_tested, highest_risk, least_risk, lowest_cut
 from evaluation.measures.scores import abstained, right
 from evaluation.measures.statistics import Estimate, aurc_estimate, calibration, ratio
-from evaluation.recorded_chat import RecordedChat, over_chats
 from evaluation.records import Example
 from evaluation.self_rag import record_of
+from evaluation.written_labels import Withheld
 from graph.builder import build_graph
 from models.calibration import CLIP, Fits, composed, expit, logit
 from run.candidates import ANSWERED, confidence
@@ -33,10 +32,11 @@ AS_GOOD = 0.01  # below the best abstention F1, which still counts as the same
 
 @dataclass(frozen=True)
 class Said:
-    """What was said to a question: whether it was answered, and whether rightly."""
+    """What was said to a question: whether it was answered, whether rightly, and the confidence before calibration."""
 
     answered: bool
     right: bool
+    confidence: float | None = None
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,10 @@ class Guarantee:
 
 @dataclass(frozen=True)
 class Calibrated:
-    """Log-odds of the confidence = ``slope`` · those before + ``intercept``; ``cut`` is the place in ``CUTS``."""
+    """Log-odds of the confidence = ``slope`` · those before + ``intercept``; ``cut`` is the place in ``CUTS``.
+
+    It is ``estimated`` where the model wrote the labels: nothing is guaranteed then.
+    """
 
     slope: float
     intercept: float
@@ -87,11 +90,26 @@ class Calibrated:
     guarantee: Guarantee | None
     before: Measured
     after: Measured
+    estimated: bool = False
 
     @property
     def better(self) -> bool:
         """Whether a higher confidence stays higher, and the log loss on questions left out of the fit is less."""
         return self.slope > 0 and cast("float", self.after.log_loss.value) < cast("float", self.before.log_loss.value)
+
+    @property
+    def risk(self) -> float:
+        """The share of wrong answers that it keeps to: what is guaranteed, or else the end of the interval."""
+        return self.guarantee.risk if self.guarantee else self.after.risk.high or 1.0
+
+    def scaled(self, probability: float) -> float:
+        """Return what a confidence before the calibration is after it."""
+        return expit(self.slope * logit(probability) + self.intercept)
+
+    def confidences(self, trials: Sequence[Trial]) -> list[float]:
+        """Return the confidence of each answer at the cut."""
+        said = [one.at[self.cut] for one in trials]
+        return [self.scaled(one.confidence) for one in said if one.answered and one.confidence is not None]
 
     def fits(self, base: Fits) -> Fits:
         """The critic's regressions with that of support scaled: the confidence is the least of its probabilities."""
@@ -101,11 +119,7 @@ class Calibrated:
     def thresholds(self, base: Thresholds) -> Thresholds:
         """What the cut means for the scaled confidence, and what was meant by the threshold of a sentence by itself."""
         cut = CUTS[self.cut]
-
-        def scaled(p: float) -> float:
-            return expit(self.slope * logit(p) + self.intercept)
-
-        return base.model_copy(update={"supported": scaled(cut), "verified": scaled(base.verified)})
+        return base.model_copy(update={"supported": self.scaled(cut), "verified": self.scaled(base.verified)})
 
 
 def usable(examples: Sequence[Example]) -> list[Example]:
@@ -117,34 +131,29 @@ async def trials_of(
     services: Services,
     context: Context,
     examples: Sequence[Example],
-    replies: Replies,
-    budget: int,
     progress: Callable[[int, int], None],
+    withheld: Mapping[str, Withheld] | None = None,
 ) -> list[Trial]:
-    """Ask each example at each cut; ``budget`` bounds the calls that are made now.
+    """Ask each example at each cut; of ``withheld``, by its id, without the passage that it names.
 
-    Raises `RequestError` before a question that might exceed the budget, and `ModelError`; what was replied is kept.
+    The chats of ``services`` keep what was replied. Raises `ModelError`, and what they raise.
     """
-    made, chats = over_chats(services, lambda chat: RecordedChat(chat, replies))
-    graph = build_graph(replace(made, fits=services.fits.model_copy(update={"graded": True})))
+    services = replace(services, fits=services.fits.model_copy(update={"graded": True}))
     context = services.completed(context).model_copy(update={"mode": "always", "caution": None})
-    most = context.effective_limits.model_calls
+    usual = build_graph(services)
 
     async def end(example: Example, supported: float) -> tuple[SelfRAGState, Said]:
-        if sum(chat.asked for chat in chats) + most > budget:
-            raise RequestError(
-                f"The budget of {budget:,} calls ends at question {len(trials) + 1:,} of {len(examples):,}, which may "
-                f"take {most}: give a larger one; what was replied is kept."
-            )
         asked = cast("SelfRAGState", {"question": example.question})
         thresholds = context.effective_thresholds.model_copy(update={"supported": supported})
         given = context.model_copy(update={"thresholds": thresholds})
+        hidden = (withheld or {}).get(example.id)
+        graph = build_graph(replace(services, retriever=hidden.over(services.retriever))) if hidden else usual
         state = cast("SelfRAGState", await graph.ainvoke(asked, context=given))
         record = record_of("", example, state, [])
         if record["error"]:
             raise ModelError(record["error"])
         answered = not abstained(record)
-        return state, Said(answered, answered and bool(right(example, record)))
+        return state, Said(answered, answered and bool(right(example, record)), record["confidence"])
 
     trials: list[Trial] = []
     for example in examples:
@@ -175,7 +184,7 @@ def _trial(example: Example, before: Said, lowest: SelfRAGState, at: tuple[Said,
     return Trial(example, sources[0] if sources else example.id, passage, known, before, at)
 
 
-def calibrate(trials: Sequence[Trial], risk: float | None = None) -> Calibrated:
+def calibrate(trials: Sequence[Trial], risk: float | None = None, *, estimated: bool = False) -> Calibrated:
     """Fit slope, intercept and cut on all trials; measure both on folds of documents that were left out.
 
     With ``risk`` the cut is the lowest that keeps to it, by `lowest_cut`; else one of about the best abstention F1.
@@ -197,7 +206,8 @@ def calibrate(trials: Sequence[Trial], risk: float | None = None) -> Calibrated:
         cut, guarantee = guaranteed_cut(trials, risk)
     before = measured(rows, [cast("float", one.confidence) for one in rows], trials, [one.before for one in trials])
     probabilities, said = _held_out(trials, rows, cut if guarantee else None)
-    return Calibrated(slope, intercept, cut, guarantee, before, measured(rows, probabilities, trials, said))
+    after = measured(rows, probabilities, trials, said)
+    return Calibrated(slope, intercept, cut, guarantee, before, after, estimated)
 
 
 def fit_of(rows: Sequence[Trial]) -> tuple[float, float]:

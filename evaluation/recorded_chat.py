@@ -2,11 +2,12 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar, cast
 
 from langchain_core.messages import AIMessage, BaseMessage, messages_to_dict
 
+from core.errors import RequestError
 from core.fingerprint import digest
 from evaluation.judging.saved_replies import Replies
 from models.calibration import EMBEDDED
@@ -19,16 +20,29 @@ from run.context import Services
 Recorded = TypeVar("Recorded", bound=Chat)
 
 
+@dataclass
+class Calls:
+    """How many calls may be made, and how many were."""
+
+    budget: int
+    made: int = 0
+
+    def count(self) -> None:
+        """Count one that is about to be made. Raises `RequestError` where none is left."""
+        if self.made >= self.budget:
+            raise RequestError(f"The budget of {self.budget:,} calls is used up: give a larger one.")
+        self.made += 1
+
+
 class RecordedChat(Chat):
-    """A chat that asks its model only what ``replies`` does not hold; ``asked`` counts how often it did.
+    """A chat that asks its model, within ``calls``, only what ``replies`` does not hold.
 
     A reply that is kept is charged to the question's budget as it was.
     """
 
-    def __init__(self, chat: Chat, replies: Replies) -> None:
+    def __init__(self, chat: Chat, replies: Replies, calls: Calls) -> None:
         vars(self).update(vars(chat))
-        self._replies = replies
-        self.asked = 0
+        self._replies, self._calls = replies, calls
 
     async def ask(
         self,
@@ -40,11 +54,11 @@ class RecordedChat(Chat):
         tags: Sequence[str] = (),
         bind: Mapping[str, Any] | None = None,
     ) -> AIMessage:
-        """Return the reply that is kept, or else the model's."""
+        """Return the reply that is kept, or else the model's. Raises `RequestError` where no call is left."""
         new: list[AIMessage] = []
 
         async def call() -> dict[str, Any]:
-            self.asked += 1
+            self._calls.count()
             reply = await Chat.ask(
                 self, messages, budget, max_tokens=max_tokens, temperature=temperature, tags=tags, bind=bind
             )

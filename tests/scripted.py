@@ -16,6 +16,7 @@ from langgraph.runtime import Runtime
 from pydantic import PrivateAttr
 
 from core.types import Candidate, CandidateRecord, Claim, Draft, Outcome, Passage, Turn, Usage, Verdict
+from evaluation.written_labels import CHANGE_WORD, WRITE_QUESTION
 from models.calibration import Fits
 from models.usage import Budget, LimitReachedError, NodeBudget
 from prompts.choice import Choice
@@ -41,6 +42,8 @@ PROMPTS = (
     ("direct", DIRECT_GENERATE),
     ("standalone", CONTEXTUALIZE),
     ("brief", BRIEF_ANSWER),
+    ("question", WRITE_QUESTION),
+    ("changed", CHANGE_WORD),
 )
 SCRIPTS = {
     "draft": "drafts",
@@ -49,6 +52,8 @@ SCRIPTS = {
     "query": "queries",
     "direct": "direct",
     "standalone": "standalone",
+    "question": "questions",
+    "changed": "changed",
 }
 CALL_TOKENS = 10
 # How the critic asks a server that gives neither probabilities nor a schema.
@@ -198,6 +203,8 @@ class ScriptedGenerator:
     queries: Sequence[Said] = ()
     direct: Sequence[Said] = ()
     standalone: Sequence[Said] = ()
+    questions: Sequence[Said] = ()
+    changed: Sequence[Said] = ()
     brief: Mapping[str, Said] = field(default_factory=dict)
     forever: Callable[[str, int], str] | None = None
     wait: Callable[[str], Awaitable[None]] = no_delay

@@ -2,11 +2,14 @@
 
 import argparse
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import asdict
 
-from app.calibrations import UNBOUNDED, kept_for, labels_in, reset
+from app.calibrations import UNBOUNDED, kept_for, labels_file, labels_in, reset
 from app.commands.eval import documents_of
 from app.compose import critic_name
+from app.conversations.opening import open_feedback, open_threads
+from app.drift import drift_since
 from app.front_door import SelfRAG
 from app.libraries import library_to_ask
 from app.options import require_docs, require_output, write_file
@@ -20,9 +23,10 @@ from core.text import shown
 from evaluation.calibrating import Calibrated, Trial
 from evaluation.records import Example
 from evaluation.reporting import calibration_page as page
+from evaluation.written_labels import PASSAGES
 
 # Of a question: with what only some of the cuts make, and without what a cache holds.
-CALLS, TOKENS = 7, 5_000
+CALLS, TOKENS, WRITING = 7, 5_000, 3
 SECONDS = {True: 12.0, False: 4.0}  # by whether the embedded model is used
 
 
@@ -36,15 +40,18 @@ def calibrate(options: argparse.Namespace) -> int:
     if options.status or options.reset:
         _look_after(options, settings, screen)
         return 0
-    if options.labels is None:
-        raise RequestError("No labels are given: name a file of questions with their answers, as for eval.")
-    require_docs([options.labels], "the path of the labels")
-    dataset = labels_in(options.labels, settings)
-    options.dataset = options.labels
-    documents = documents_of(options, dataset) or ()
-    _confirm(len(dataset.examples), options, settings, screen)
-    with SelfRAG.open(*documents, settings=settings, screen=screen) as rag:
-        made, trials = _fitted(rag, dataset.examples, options, screen)
+    labels, documents = None, options.docs
+    if options.labels:
+        require_docs([options.labels], "the path of the labels")
+        dataset = labels_in(options.labels, settings)
+        options.dataset = options.labels
+        labels, documents = dataset.examples, documents_of(options, dataset)
+    _confirm(len(labels) if labels else None, options, settings, screen)
+    with SelfRAG.open(*documents or (), settings=settings, screen=screen) as rag:
+        made, trials = _fitted(rag, labels, options, screen)
+        if labels is None and rag.library:
+            written = labels_file(rag.library, settings)
+            screen.note(f"the model's questions are in {shown(written)}: correct them and give them as LABELS.")
     _show(made, trials, options, screen)
     return 0
 
@@ -57,18 +64,29 @@ def _look_after(options: argparse.Namespace, settings: Settings, screen: Screen)
             screen.result("The calibration is gone." if done else "There is no calibration of these documents.")
             return
         kept = kept_for(library, stamp_of(settings), calibration_name(settings), settings, screen)
+        if kept is None:
+            screen.json(None) if options.json else screen.result("What came with the model is in use.")
+            return
+        with closing(open_threads(settings, expire=False)) as threads:
+            drift = drift_since(kept, threads, open_feedback(settings, threads))
         if options.json:
-            screen.json(kept.model_dump(mode="json") if kept else None)
-        elif kept:
-            screen.result(f"{kept.name}, of {kept.made}, fitted on {kept.labels} labels")
-        else:
-            screen.result("What came with the model is in use.")
+            screen.json({**kept.model_dump(mode="json"), "drift": asdict(drift)})
+            return
+        screen.result(f"{kept.name}, of {kept.made}, fitted on {kept.labels} labels")
+        screen.result(
+            f"since then in threads: {drift.answers} answers; judged: {drift.judged}, not right {drift.wrong}"
+        )
+        for sentence in drift.sentences:
+            screen.note(sentence)
 
 
-def _confirm(n: int, options: argparse.Namespace, settings: Settings, screen: Screen) -> None:
-    """Say about what it costs to ask ``n`` questions; ask whether to begin, unless it costs time alone."""
+def _confirm(n: int | None, options: argparse.Namespace, settings: Settings, screen: Screen) -> None:
+    """Say about what ``n`` questions cost, or as many as the model writes; ask whether to begin if it costs money."""
+    calls = CALLS
+    if n is None:
+        n, calls = 2 * PASSAGES, CALLS + WRITING
     screen.note(
-        f"{n} questions: about {n * CALLS:,} calls, {n * TOKENS:,} tokens and "
+        f"{n} questions: about {n * calls:,} calls, {n * TOKENS:,} tokens and "
         f"{duration(n * SECONDS[settings.uses_embedded])}, less what was asked before."
     )
     if options.yes or settings.chat_model == critic_name(settings) == EMBEDDED:
@@ -80,7 +98,7 @@ def _confirm(n: int, options: argparse.Namespace, settings: Settings, screen: Sc
 
 
 def _fitted(
-    rag: SelfRAG, labels: Sequence[Example], options: argparse.Namespace, screen: Screen
+    rag: SelfRAG, labels: Sequence[Example] | None, options: argparse.Namespace, screen: Screen
 ) -> tuple[Calibrated, list[Trial]]:
     try:
         with timed(screen, "asking", "questions") as show:
@@ -104,5 +122,6 @@ def _show(made: Calibrated, trials: Sequence[Trial], options: argparse.Namespace
     else:
         screen.note("nothing is changed, as the confidence is no better on questions left out of the fit.")
     if options.output:
-        write_file(options.output, page.page(options.labels.name, made, trials).encode("utf-8", "replace"))
+        name = options.labels.name if options.labels else "questions that the model wrote"
+        write_file(options.output, page.page(name, made, trials).encode("utf-8", "replace"))
         screen.remark(f"written into {shown(options.output)}")

@@ -36,7 +36,7 @@ class Feedback(BaseModel):
 class Label(BaseModel):
     """One feedback with the question and the answer that it is about; the last one of a run counts.
 
-    Labels of older versions lack ``standalone``.
+    Labels of older versions lack ``standalone`` and ``calibration``.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -49,6 +49,7 @@ class Label(BaseModel):
     outcome: Outcome | None
     answer: str
     gold: list[dict[str, Any]]
+    calibration: str | None = None
 
     def example(self) -> dict[str, Any]:
         """Return a row of a question set: what is known to be right of the question.
@@ -125,7 +126,7 @@ def label_of(run: str, feedback: Feedback, result: Result) -> Label:
         {"text": one["quote"], "source": one["source"], "page": one["page"], "row": one["row"]}
         for one in result.citations
     ]
-    asked = {name: getattr(result, name) for name in ("question", "standalone", "outcome", "answer")}
+    asked = {name: getattr(result, name) for name in ("question", "standalone", "outcome", "answer", "calibration")}
     return Label(run=run, at=datetime.now(UTC), feedback=feedback, **asked, gold=gold)
 
 

@@ -18,9 +18,11 @@ from app.results.result import Result
 from core.errors import RequestError
 from core.text import as_json, clean, shortened
 from core.types import Turn
+from run.candidates import ANSWERED
 from run.initial_state import MOST_TURNS
 
 LONGEST_TITLE = 80
+MOST_COMPARED = 1_000
 UNREADABLE = "The answer was kept by another version, or is damaged, and cannot be read: ask again."
 THREADS = """
 SELECT id, title, created, updated, (SELECT count(*) FROM turns WHERE thread = id AND replaced = 0) AS turns
@@ -63,6 +65,7 @@ NEW_TURN = """
 INSERT INTO turns (run, thread, number, question, given_standalone, options, docs, began, replaces, state)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 'unfinished')
 """
+WITH_CALIBRATION = "SELECT * FROM turns WHERE state = 'finished' AND result LIKE ? ORDER BY began DESC LIMIT ?"
 LAST = "SELECT run, number, state FROM turns WHERE thread = ? ORDER BY number DESC LIMIT 1"
 OF_OWNER = "SELECT turns.* FROM turns JOIN threads ON threads.id = turns.thread WHERE threads.owner = ?"
 # The turns that a turn replaces: the one that it corrects, and what that one was to correct.
@@ -284,6 +287,14 @@ class ThreadTables(ABC):
             "WHERE state = 'unfinished' ORDER BY began"
         )
         return [(row.pop("owner"), _turn_of(row)) for row in rows]
+
+    def confidences(self, calibration: str) -> Sequence[float]:
+        """Return the confidence of the last `MOST_COMPARED` answers that were given with a calibration."""
+        within = f"%{calibration}%"
+        rows = self._read(WITH_CALIBRATION, within, MOST_COMPARED)
+        results = [turn.result for turn in map(_turn_of, rows) if turn.result]
+        given = [one for one in results if one.calibration == calibration and one.outcome in ANSWERED]
+        return [one.confidence for one in given if one.confidence is not None]
 
     def exported(self) -> Iterator[dict[str, Any]]:
         """Yield every thread of all owners as JSON, with its turns; what is not answered yet counts as cancelled."""

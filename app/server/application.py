@@ -117,6 +117,7 @@ def create_app(
     @app.get("/metrics", tags=["server"])
     async def prometheus() -> Response:
         """Return counters in Prometheus' format."""
+        await service.drift()
         return Response(metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
     @app.get("/", include_in_schema=False)

@@ -244,7 +244,7 @@ def json_api(service: Service) -> APIRouter:
 
     @router.get("/settings", tags=["server"])
     async def settings(request: Request) -> Response:
-        """Return what a question may choose, the defaults, the models, and what can be uploaded."""
+        """Return what a question may choose, the defaults, the models, what can be uploaded, and what to know."""
         context, owner = service.rag.context, owner_of(request)
         stamp = service.rag.stamp
         return json_response(
@@ -253,6 +253,7 @@ def json_api(service: Service) -> APIRouter:
                 "owner": owner,
                 "choices": CHOICES,
                 "threads": service.threads is not None,
+                "notes": await service.drift(),
                 "defaults": {name: getattr(context, name) for name in CHOICES},
                 "models": {"chat": stamp.chat_model, "critic": stamp.critic_model, "embedding": stamp.embedding_model},
                 "uploads": {

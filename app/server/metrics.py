@@ -20,8 +20,15 @@ class Metrics:
         self._seconds = Histogram(
             "selfrag_run_seconds", "Seconds of answered runs.", buckets=SECONDS, registry=registry
         )
+        self._drift = Gauge(
+            "selfrag_calibration_drift", "1 if answers differ from those of the calibration.", registry=registry
+        )
         self._calls = Counter("selfrag_model_calls", "Calls to the models in runs.", registry=registry)
         self._tokens = Counter("selfrag_tokens", "Tokens read and written in runs.", ["kind"], registry=registry)
+
+    def set_drift(self, drifted: bool) -> None:
+        """Say whether answers differ from those that the library's calibration was fitted on."""
+        self._drift.set(drifted)
 
     def watch(self, runs: Runs) -> None:
         """Show how many runs wait and are being answered."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import math
+import time
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -13,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from app.checking.checked_text import check_events
 from app.checking.text_to_check import TextToCheck
 from app.conversations.feedback import FeedbackStore
+from app.drift import drift_since
 from app.results.events import Event
 from app.server.asking import Asking
 from app.server.documents import Documents
@@ -31,6 +35,7 @@ from run.initial_state import require_conversation, require_question, require_st
 if TYPE_CHECKING:
     from app.server.shared_runs import SharedRuns
 
+DRIFT_SECONDS = 3_600.0
 UNNAMED = "Your text"  # that is checked
 FILTERS = {"sources", "pages", "since", "until"}
 
@@ -86,6 +91,19 @@ class Service(Asking):
     metrics: Metrics = field(default_factory=Metrics)
     threads: ThreadRuns | None = None
     shared: SharedRuns | None = None
+    _drift: tuple[float, list[str]] = (-math.inf, [])
+
+    async def drift(self) -> list[str]:
+        """Return what has changed since the library's calibration; looked at once an hour at most."""
+        kept, now = self.rag.library_calibration, time.monotonic()
+        if kept and now - self._drift[0] > DRIFT_SECONDS:
+            self._drift = now, self._drift[1]  # not by two at once
+            threads = self.threads.threads if self.threads else None
+            with suppress(RequestError):
+                found = await asyncio.to_thread(drift_since, kept, threads, self.feedback)
+                self._drift = now, found.sentences
+        self.metrics.set_drift(bool(self._drift[1]))
+        return self._drift[1]
 
     async def start(
         self,

@@ -19,6 +19,7 @@ ROWS = (
     ("answered", "answered"),
     ("abstention F1", "abstention_f1"),
 )
+GUARANTEED = "Guaranteed with 90 % confidence"
 HELD_OUT = "After: by a fit and a cut made without the question's document. Brackets are 95 % bootstrap intervals."
 
 
@@ -31,16 +32,16 @@ def rows(made: Calibrated) -> list[list[str]]:
 
 
 def sentences(made: Calibrated, trials: Sequence[Trial]) -> list[str]:
-    """Return what the cut gives on all labels, and what is guaranteed of it."""
+    """Return what the cut gives on all labels, and what is guaranteed or estimated of it."""
     answered = sum(one.at[made.cut].answered for one in trials)
     wrong = answered - sum(one.at[made.cut].right for one in trials)
     said = [f"At the cut {answered} of {len(trials)} questions are answered, {wrong} of them wrongly."]
     kept = made.guarantee
     if kept:
         less = "" if kept.risk == kept.asked else f" ({kept.asked:g} was asked for: so few labels cannot show it)"
+        how = "Estimated from the model's own questions, not guaranteed" if made.estimated else GUARANTEED
         said.append(
-            f"Guaranteed with 90 % confidence: of the answers to questions like these at most "
-            f"{100 * kept.risk:.3g} in 100 are wrong{less}."
+            f"{how}: of the answers to questions like these at most {100 * kept.risk:.3g} in 100 are wrong{less}."
         )
     return said
 

@@ -15,6 +15,7 @@ from langchain_core.prompts import ChatPromptTemplate
 
 from evaluation.comparison.compared_set import ANALYSE
 from evaluation.judging.criteria import COMPARE
+from evaluation.written_labels import CHANGE_WORD, WRITE_QUESTION
 from prompts.answer_check import USEFULNESS
 from prompts.choice import Choice
 from prompts.compare_answers import BRIEF_ANSWER, NO_ANSWER
@@ -49,6 +50,8 @@ PROMPTS: tuple[tuple[str, ChatPromptTemplate], ...] = (
     ("brief", BRIEF_ANSWER),
     ("compare", COMPARE),
     ("analyse", ANALYSE),
+    ("question", WRITE_QUESTION),
+    ("changed", CHANGE_WORD),
 )
 
 

@@ -52,6 +52,7 @@ function prepared() {
 async function prepare() {
   settings = await json("/api/settings");
   prepareChoices();
+  byId("notes").replaceChildren(...settings.notes.map((note) => el("li", {}, note)));
   if (settings.threads) prepareThreads({ onNew, onRenamed: lookAgain, onDeleted });
   trace.graph = await Graph.load();
 }

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
-from evaluation import calibrating
+from evaluation import calibrating, written_labels
 from models.calibration import expit
 from tests.command_line import Program
 from tests.integration.openai_server import Inputs, OpenAIServer, Policy, status
@@ -23,6 +24,22 @@ class Sure(Policy):
         if kind != "support":
             return 0.9
         return 0.97 if any(town in inputs["claim"] for town in WRONG) else 0.995
+
+
+class Writer(Policy):
+    """Writes a question about each ferry, and one about a ferry that nobody has; surer of what it can know."""
+
+    def text(self, kind: str, inputs: Inputs) -> str:
+        if kind == "question":
+            town, crowns = re.findall(r"ferry of (\w+) costs (\d+ crowns)", inputs["passage"])[0]
+            return f"Question: How many crowns does the ferry of {town} cost?\nAnswer: {crowns}"
+        if kind == "changed":
+            return "How many crowns does the ferry of Nowhere cost?"
+        return super().text(kind, inputs)
+
+    def sureness(self, kind: str, inputs: Inputs) -> float:
+        known = kind != "support" or re.findall(r"ferry of \w+", inputs["question"])[0] in inputs["claim"]
+        return 0.995 if known else 0.9
 
 
 @pytest.fixture
@@ -70,7 +87,9 @@ def test_what_is_fitted_is_used_from_then_on_and_taken_back(program: Program, la
     kept = ask(program, labels, right)
     assert kept["outcome"] == "grounded"
     assert str(kept["calibration"]).startswith("library-")
-    assert "library-" in program("calibrate", "--status", "--docs", str(labels.with_name("towns"))).out
+    status = program("calibrate", "--status", "--docs", str(labels.with_name("towns"))).out
+    assert "library-" in status
+    assert "since then in threads: 0 answers; judged: 0, not right 0" in status
     assert "is gone" in program("calibrate", "--reset", "--docs", str(labels.with_name("towns"))).out
     assert ask(program, labels, wrong)["outcome"] == "grounded"
 
@@ -110,7 +129,8 @@ def test_nothing_is_asked_twice_after_a_failure_midway_or_a_budget_that_ends(
 ) -> None:
     code, _, err = calibrate(program, labels, "--yes", "--budget", "100")
     assert code == 2
-    assert "budget of 100 calls ends at question" in err
+    assert "budget of 100 calls is used up" in err
+    assert len(server.asked) == 100
     server.always = lambda asked: status(401) if TOWNS[20] in str(asked.inputs) else None
     code, _, err = calibrate(program, labels, "--yes")
     assert code == 3
@@ -119,6 +139,32 @@ def test_nothing_is_asked_twice_after_a_failure_midway_or_a_budget_that_ends(
     assert calibrate(program, labels, "--yes")[0] == 0
     paid = [json.dumps(one.body, sort_keys=True) for one in server.asked if TOWNS[20] not in str(one.inputs)]
     assert len(paid) == len(set(paid)) > 100
+
+
+def test_without_labels_the_model_writes_them_and_nothing_is_guaranteed(
+    program: Program, labels: Path, server: OpenAIServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    server.policy = Writer()
+    monkeypatch.setattr(written_labels, "SHORTEST", 10)
+    monkeypatch.setattr(written_labels, "PASSAGES", 16)
+    command = ("calibrate", "--docs", str(labels.with_name("towns")), "--yes", "--risk", "0.2")
+    ended = program(*command, "--output", str(tmp_path / "page.html"))
+    assert ended.code == 0, ended.err
+    assert "16 of 32 questions are answered, 0 of them wrongly" in ended.out
+    assert "Estimated from the model's own questions, not guaranteed" in ended.out
+    kept = re.search(r"questions are in (\S+): correct them", ended.err)
+    assert kept
+    written = [json.loads(line) for line in Path(kept[1]).read_text().splitlines()]
+    assert [row for row in written if row.get("answer")]
+    assert {row["question"] for row in written if not row.get("answer")} == {
+        "How many crowns does the ferry of Nowhere cost?"
+    }
+    asked = len(server.asked)
+    again = program(*command, "--json")
+    assert json.loads(again.out)["estimated"] is True
+    assert len(server.asked) == asked, "no call is paid twice"
+    corrected = program("calibrate", kept[1], *command[1:])
+    assert corrected.err.startswith(f"note: {len(written)} questions"), "they are labels"
 
 
 @pytest.mark.parametrize(

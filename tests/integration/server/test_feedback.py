@@ -1,14 +1,19 @@
 """What people say of answers, over HTTP, and as a question set on the command line."""
 
+import math
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
+from app.calibrations import LibraryCalibration
 from app.conversations.feedback import FeedbackFolder
 from app.server.application import create_app
 from app.server.asking import ServerOptions
+from models.calibration import Fits
+from run.context import Thresholds
 from tests.integration.graph.sky import QUESTION
 from tests.integration.server.scripted_server import ADDRESS, ANN, BOB, Models, tokens
 
@@ -28,6 +33,27 @@ async def test_feedback_becomes_a_label_of_its_owner(tmp_path: Path) -> None:
         assert (given.status_code, given.json()) == (200, {"kept": "wrong"})
     (label,) = FeedbackFolder(tmp_path).labels()
     assert (label.question, label.answer, label.feedback.answer) == (QUESTION, asked.json()["answer"], "By night.")
+
+
+async def test_more_wrong_answers_than_the_calibration_allows_are_told(tmp_path: Path) -> None:
+    kept = LibraryCalibration(
+        fitted_for={}, fits=Fits(), thresholds=Thresholds(), made=date(2026, 1, 1), labels=150,
+        confidences=[0.9] * 80, risk=0.1, figures={},
+    )  # fmt: skip
+    rag = Models().rag()
+    rag.library_calibration, rag._calibration = kept, kept.name
+    app = create_app(rag, feedback=FeedbackFolder(tmp_path))
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=ADDRESS) as asking:
+        assert (await asking.get("/api/settings")).json()["notes"] == []
+        assert "selfrag_calibration_drift 0.0" in (await asking.get("/metrics")).text
+        for _ in range(8):
+            asked = await asking.post("/api/ask", json={"question": QUESTION})
+            await asking.post(f"/api/runs/{asked.headers['X-Run-Id']}/feedback", json={"judgement": "wrong"})
+        assert (await asking.get("/api/settings")).json()["notes"] == [], "looked at an hour ago at most"
+        app.state.service._drift = (-math.inf, [])
+        (told,) = (await asking.get("/api/settings")).json()["notes"]
+        assert "Of 8 judged answers since the calibration 8 are not right" in told
+        assert "selfrag_calibration_drift 1.0" in (await asking.get("/metrics")).text
 
 
 @pytest.mark.parametrize(

@@ -31,6 +31,19 @@ def test_a_result_is_read_as_it_was_kept(threads: ThreadTables) -> None:
     assert kept.result.model_dump(mode="json") == given.model_dump(mode="json")
 
 
+def test_the_confidence_of_answers_is_found_by_their_calibration(threads: ThreadTables) -> None:
+    thread = threads.create()
+    made = {"library-1": (0.9, 0.7, None), "library-12": (0.2,)}
+    for calibration, several in made.items():
+        for confidence in several:
+            given = result().model_copy(update={"calibration": calibration, "confidence": confidence})
+            threads.finish(asked(threads, thread.id), given, "")
+    withheld = result().model_copy(update={"calibration": "library-1", "confidence": 0.1, "outcome": "abstained"})
+    threads.finish(asked(threads, thread.id), withheld, "")
+    assert sorted(threads.confidences("library-1")) == [0.7, 0.9]
+    assert threads.confidences("library-12") == [0.2]
+
+
 def test_threads_are_still_there_when_they_are_opened_again(threads: ThreadTables, open_threads: Opener) -> None:
     thread = threads.create(title="Sky")
     answered(threads, thread.id)
