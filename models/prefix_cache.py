@@ -134,16 +134,6 @@ def common_prefix(token_lists: Sequence[list[int]]) -> list[int]:
     return [one[0] for one in takewhile(lambda each: len(set(each)) == 1, zip(*token_lists, strict=False))]
 
 
-def file_identity(path: Path) -> str:
-    """Identify a model file without reading all of it: by its size, modification time, head and tail."""
-    status = path.stat()
-    with path.open("rb") as stream:
-        digest = hashlib.sha256(stream.read(1 << 20))
-        stream.seek(max(0, status.st_size - (1 << 20)))
-        digest.update(stream.read())
-    return f"{status.st_size} {status.st_mtime_ns} {digest.hexdigest()}"
-
-
 def _filled(prompt: ChatPromptTemplate, filler: str) -> Any:
     return convert_to_openai_messages(prompt.format_messages(**dict.fromkeys(prompt.input_variables, filler)))
 
