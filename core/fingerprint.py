@@ -46,10 +46,7 @@ def _content(path: Path) -> str:
     text = path.read_text(encoding="utf-8").replace("selfrag.", "")  # the same installed as in a checkout
     if path.suffix != ".py":
         return text
-    try:
-        tree = ast.parse(text)
-    except SyntaxError:  # a file being edited
-        return text
+    tree = ast.parse(text)
     for node in ast.walk(tree):
         if isinstance(node, DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
             del node.body[0]

@@ -62,9 +62,9 @@ def answer_of(reply: BaseMessage, name: str, max_tokens: int, secrets: Secrets |
     return secrets.hidden(text_of(reply), KEY_LENGTH)
 
 
-def estimated_tokens(messages: Sequence[BaseMessage], output_tokens: int) -> int:
-    """Estimate a call's tokens, input and output: three bytes per token, and eight tokens per message."""
-    return sum(_bytes(message) // 3 + 8 for message in messages) + output_tokens
+def estimated_tokens(messages: Sequence[BaseMessage]) -> int:
+    """Estimate the tokens of a prompt: three bytes per token, and eight tokens per message."""
+    return sum(_bytes(message) // 3 + 8 for message in messages)
 
 
 def max_call_tokens(messages: Sequence[BaseMessage], max_tokens: int) -> int:
@@ -210,10 +210,9 @@ def usage_of(reply: BaseMessage, messages: Sequence[BaseMessage], max_tokens: in
     """Return the usage that the server reports, or an estimate if it reports none or an impossible one."""
     reported: Mapping[str, Any] = getattr(reply, "usage_metadata", None) or {}
     read, written = reported.get("input_tokens"), reported.get("output_tokens")
-    if not isinstance(read, int) or not isinstance(written, int) or read <= 0 or written < 0:
-        return _estimated(messages, _estimated_output(reply, max_tokens))
-    if read + written > max_call_tokens(messages, max_tokens):
-        return _estimated(messages, _estimated_output(reply, max_tokens))
+    most = max_call_tokens(messages, max_tokens)
+    if not (isinstance(read, int) and isinstance(written, int) and read > 0 and 0 <= written <= most - read):
+        return _estimated(messages, min(len(reply.text.encode("utf-8", "replace")) // 3, max_tokens))
     cached = (reported.get("input_token_details") or {}).get("cache_read")
     return Usage(
         model_calls=1,
@@ -224,14 +223,10 @@ def usage_of(reply: BaseMessage, messages: Sequence[BaseMessage], max_tokens: in
     )
 
 
-def _estimated_output(reply: BaseMessage, max_tokens: int) -> int:
-    return min(len(reply.text.encode("utf-8", "replace")) // 3, max_tokens)
-
-
 def _estimated(messages: Sequence[BaseMessage], output: int) -> Usage:
     return Usage(
         model_calls=1,
-        input_tokens=estimated_tokens(messages, 0),
+        input_tokens=estimated_tokens(messages),
         cached_input_tokens=0,
         output_tokens=output,
         estimated=True,

@@ -25,8 +25,6 @@ MIN_MASS = 0.05
 MAX_MISSES = 3
 STRUCTURED_TOKENS = 400
 REASON_TOKENS = 60
-
-
 REPLY_FORMATS: tuple[ReplyFormat, ...] = ("logprobs", "schema", "text")
 
 
@@ -77,20 +75,19 @@ class Critic:
         """Return a copy whose calls are charged to ``budget``; the default has no limit."""
         return replace(self, budget=budget)
 
-    async def choose(self, choice: Choice, *, explain: bool = False, **inputs: Any) -> Verdict:
-        """Return the verdict on ``inputs``; with ``explain`` a second, short call asks for the reason.
+    async def choose(self, choice: Choice, **inputs: Any) -> Verdict:
+        """Return the verdict on ``inputs``.
 
         A call that fails after its retries, or that the budget does not allow, gives ``unknown``. Raises `ModelError`
         only for what no retry mends: the server cannot be reached, or refuses the key or the model.
         """
         messages = choice.messages.format_messages(**inputs)
         try:
-            verdict = await self._verdict(choice, messages)
+            return await self._verdict(choice, messages)
         except LimitReachedError as reached:
             return choice.unknown(f"Not asked: {reached.reason}.")
         except TransientModelError as failure:
             return choice.unknown(str(failure))
-        return await self.explain(choice, verdict, **inputs) if explain else verdict
 
     async def explain(
         self, choice: Choice, verdict: Verdict, *, prompt: ChatPromptTemplate = EXPLAIN, **inputs: Any

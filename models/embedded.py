@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, Self
 from langchain_core.messages import BaseMessage
 
 from core.errors import ModelError
-from models.prefix_cache import Prefixes, file_identity
+from models.prefix_cache import Prefixes
 
 # One slot: requests that share a prefix queue for it and each reads only what is new. With more slots, requests
 # that arrive together each read the whole prefix: llama.cpp does not copy one from a busy slot.
@@ -46,10 +46,10 @@ class Endpoint(NamedTuple):
 class EmbeddedServer:
     """llama.cpp serving one GGUF file on a free port of 127.0.0.1, protected by a random key.
 
-    ``context_tokens`` limits prompt and reply together. ``threads`` defaults to the cores that this process may use.
-    Use as a context manager, or call ``start`` and ``stop``; a stopped server can be started again. The server's state
-    after reading ``prefixes`` is persistent: a server that is idle when stopped saves it, and the next one restores it.
-    ``adapters`` are LoRA files, of which a request that names one by its number uses that one.
+    ``context_tokens`` limits prompt and reply together. Use as a context manager, or call ``start`` and ``stop``; a
+    stopped server can be started again. The server's state after reading ``prefixes`` is persistent: a server that is
+    idle when stopped saves it, and the next one restores it. ``adapters`` are LoRA files, of which a request that names
+    one by its number uses that one.
     """
 
     def __init__(
@@ -57,8 +57,6 @@ class EmbeddedServer:
         path: Path,
         *,
         context_tokens: int = CONTEXT_TOKENS,
-        parallel: int = PARALLEL,
-        threads: int | None = None,
         prefixes: Prefixes | None = None,
         adapters: Sequence[Path] = (),
     ) -> None:
@@ -66,8 +64,6 @@ class EmbeddedServer:
         self.adapters = adapters
         self._prefixes = prefixes if prefixes and prefixes.open() else None
         self._context_tokens = context_tokens
-        self._parallel = parallel
-        self._threads = threads or usable_cores()
         self._lock = threading.Lock()
         self._server: Any = None
         self._endpoint: Endpoint | None = None
@@ -134,7 +130,8 @@ class EmbeddedServer:
         atexit.register(self.stop)
         if self._prefixes:
             # What a saved prefix depends on besides its text.
-            identity = f"{xllamacpp.__version__} {file_identity(self.path)} {self._context_tokens} {self._parallel}"
+            model = self.path.stat()
+            identity = f"{xllamacpp.__version__} {model.st_size} {model.st_mtime_ns} {self._context_tokens}"
             self._prefixes.restore(self._client, identity)
         self._endpoint = Endpoint(f"http://{_HOST}:{port}/v1", key)
         return self._endpoint
@@ -151,7 +148,7 @@ class EmbeddedServer:
         parameters.endpoint_slots = parameters.endpoint_metrics = parameters.endpoint_props = False
         parameters.n_threads_http = _HTTP_THREADS
         parameters.n_ctx = self._context_tokens
-        parameters.n_parallel = self._parallel
+        parameters.n_parallel = PARALLEL
         parameters.n_batch = parameters.n_ubatch = BATCH_TOKENS
         parameters.kv_unified = True
         parameters.cache_ram_mib = min(CACHED_PROMPTS_MIB, int(usable_memory_mib() * CACHED_PROMPTS_SHARE))
@@ -162,7 +159,7 @@ class EmbeddedServer:
         # Fitting the model to GPU memory opens it a second time: 0.4 of the 3 seconds that loading takes.
         cpu = xllamacpp.ggml_backend_dev_type.GGML_BACKEND_DEVICE_TYPE_CPU
         parameters.fit_params = any(device["type"] != cpu for device in xllamacpp.get_device_info())
-        parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = self._threads
+        parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = usable_cores()
         # A scale of 0 and not applied: so a request that names none leaves the cache as it is.
         parameters.lora_adapters = [xllamacpp.CommonAdapterLoraInfo(str(one), 0.0) for one in self.adapters]
         parameters.lora_init_without_apply = True

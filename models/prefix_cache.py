@@ -14,7 +14,7 @@ from typing import Any
 from langchain_core.messages import BaseMessage, convert_to_openai_messages
 from langchain_core.prompts import ChatPromptTemplate
 
-from core.files import NotRegularFileError, make_contents_private, make_private_folder, open_private, open_regular
+from core.files import NotRegularFileError, make_private_folder, open_private, open_regular
 
 MAX_BYTES = 400_000_000  # some 14,000 tokens; the fixed parts of all prompts together are about 2,500
 # Tokens; of a prefix in the server's prompt cache only the last few are read again.
@@ -49,7 +49,6 @@ class Prefixes:
         """Create the folder if need be; return True if it is writable."""
         try:
             make_private_folder(self.folder)
-            make_contents_private(self.folder)
         except OSError:
             return False
         return os.access(self.folder, os.W_OK | os.X_OK)
@@ -133,16 +132,6 @@ def prompt_tokens(messages: Any, request: Request) -> list[int]:
 def common_prefix(token_lists: Sequence[list[int]]) -> list[int]:
     """Return the tokens that all lists begin with."""
     return [one[0] for one in takewhile(lambda each: len(set(each)) == 1, zip(*token_lists, strict=False))]
-
-
-def file_identity(path: Path) -> str:
-    """Identify a model file without reading all of it: by its size, modification time, head and tail."""
-    status = path.stat()
-    with path.open("rb") as stream:
-        digest = hashlib.sha256(stream.read(1 << 20))
-        stream.seek(max(0, status.st_size - (1 << 20)))
-        digest.update(stream.read())
-    return f"{status.st_size} {status.st_mtime_ns} {digest.hexdigest()}"
 
 
 def _filled(prompt: ChatPromptTemplate, filler: str) -> Any:

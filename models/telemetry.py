@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
@@ -103,8 +103,7 @@ def span(name: str, attributes: Mapping[str, Value]) -> Iterator[Span | None]:
             raise
 
 
-@contextmanager
-def model_call(model: str, max_tokens: int, messages: Sequence[BaseMessage]) -> Iterator[Span | None]:
+def model_call(model: str, max_tokens: int, messages: Sequence[BaseMessage]) -> AbstractContextManager[Span | None]:
     """Record one call of a chat model."""
     attributes: dict[str, Value] = {
         "gen_ai.operation.name": "chat",
@@ -113,8 +112,7 @@ def model_call(model: str, max_tokens: int, messages: Sequence[BaseMessage]) -> 
     }
     if captures_content():
         attributes["gen_ai.input.messages"] = _as_parts(messages)
-    with span(f"chat {model}", attributes) as current:
-        yield current
+    return span(f"chat {model}", attributes)
 
 
 def add_reply(current: Span | None, reply: BaseMessage, usage: Usage) -> None:

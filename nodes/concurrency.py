@@ -41,26 +41,6 @@ async def gather_bounded(
     return await gather(bounded(call) for call in calls)
 
 
-async def gather_successful(calls: Iterable[Awaitable[T]], failures: tuple[type[Exception], ...]) -> list[T]:
-    """Return the results, in order, of the calls that raised none of ``failures``; if all did, raise the first.
-
-    Any other error cancels the calls, as in `gather`.
-    """
-
-    async def attempt(call: Awaitable[T]) -> tuple[list[T], Exception | None]:
-        try:
-            return [await call], None
-        except failures as error:
-            return [], error
-
-    attempts = await gather(attempt(call) for call in calls)
-    results = [result for found, _ in attempts for result in found]
-    errors = [error for _, error in attempts if error is not None]
-    if errors and not results:
-        raise errors[0]
-    return results
-
-
 # One thread: more would only compete for the GIL, at the event loop's expense. Work still queued when its question
 # ends is never started.
 _thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="rules")

@@ -13,7 +13,7 @@ from core.types import Candidate, Claim, Draft, Drafted, Passage
 from grounding.claims import with_lead_in
 from grounding.refusals import declines
 from models.usage import LimitReachedError
-from nodes.concurrency import gather_successful, off_loop
+from nodes.concurrency import gather, off_loop
 from prompts.delimiters import as_data, numbered
 from prompts.generate import GENERATE, MAX_TOKENS, REDRAFT_NOT_USEFUL, REDRAFT_UNSUPPORTED
 from prompts.grade_documents import RELEVANCE
@@ -47,8 +47,12 @@ async def generate(state: SelfRAGState, services: Services, runtime: Runtime[Con
         apart = runtime.context.strategy == "per-passage"
         groups = [[passage] for passage in passages] if apart else [passages]
         groups = [group for group in groups if not any(_ids(group) == one["passages"] for one in drafted)]
-        drafts = await gather_successful((write(GENERATE, group) for group in groups), (ModelError, LimitReachedError))
-        failed = len(groups) - len(drafts)
+        attempts = await gather(_attempt(write(GENERATE, group)) for group in groups)
+        errors = [one for one in attempts if isinstance(one, Exception)]
+        if errors and len(errors) == len(attempts):
+            raise errors[0]
+        drafts = [one for one in attempts if not isinstance(one, Exception)]
+        failed = len(errors)
     new = [draft for draft in drafts if _remembered(draft) not in drafted]
     changes = (
         await off_loop(len(new[0]["text"]), draft_changes, last["draft"]["text"], new[0]["text"])
@@ -71,6 +75,14 @@ async def generate(state: SelfRAGState, services: Services, runtime: Runtime[Con
             "changes": changes,
         },
     }
+
+
+async def _attempt(draft: Awaitable[Draft]) -> Draft | ModelError | LimitReachedError:
+    """Return the draft, or the error of a model that failed, which leaves the other drafts alone."""
+    try:
+        return await draft
+    except (ModelError, LimitReachedError) as error:
+        return error
 
 
 def _redraft(write: Callable[..., Awaitable[Draft]], state: SelfRAGState, last: Candidate) -> Awaitable[Draft]:

@@ -3,8 +3,6 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from langchain_core.messages import BaseMessage
-
 from core.passages import stated_by
 from core.types import UNKNOWN, Passage, Quote, Verdict
 from grounding.reasons import Sign, contradicts, either, first_sentence, missing_words, quoted, sentence_for
@@ -53,9 +51,10 @@ def with_reason(verdict: Verdict, reason: str) -> Verdict:
 
 def _strays(reason: str, choice: Choice, inputs: Mapping[str, Any]) -> bool:
     """True if the reason has a word of the choice's examples that the inputs do not have: a small model mixes them."""
-    fixed = [one.text for one in choice.messages.messages if isinstance(one, BaseMessage)]
-    known = [*fixed[:1], *choice.reasons.values(), *inputs.values()]
-    return missing_words(reason, known) != missing_words(reason, [*known, *fixed[1:]])
+    blank = dict.fromkeys(choice.messages.input_variables, "")
+    system, *examples, _ = (one.text for one in choice.messages.format_messages(**blank))
+    known = [system, *choice.reasons.values(), *inputs.values()]
+    return missing_words(reason, known) != missing_words(reason, [*known, *examples])
 
 
 def of_route(chosen: Verdict, verdict: Verdict, threshold: float) -> Verdict:

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from langchain_core.prompts import ChatPromptTemplate
-from langchain_core.prompts.message import BaseMessagePromptTemplate
 
 from core.types import UNKNOWN, Verdict
 
@@ -27,19 +26,6 @@ class Choice:
     messages: ChatPromptTemplate
     positive: str | None = None
     reasons: Mapping[str, str] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        """Reject replies that one generated token cannot distinguish, and weights that do not fit the labels."""
-        words = list(self.replies)
-        for word in words:
-            clash = [other for other in words if other.startswith(word) or word.startswith(other)]
-            if word != word.strip().casefold() or not word or len(clash) > 1:
-                raise ValueError(f"choice {self.name}: the replies {clash} begin with the same token")
-        if set(self.weights) != set(self.labels) or self.cautious not in self.labels:
-            raise ValueError(f"choice {self.name}: weights and the cautious label must name its labels")
-        object.__setattr__(self, "messages", _prepared(self.messages))
-        if self.positive is not None and (len(self.labels) != 2 or self.positive not in self.labels):
-            raise ValueError(f"choice {self.name}: a positive label belongs to a choice of two")
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -82,12 +68,3 @@ class Choice:
     def unknown(self, reason: str | None = None) -> Verdict:
         """Return the verdict for a critic that gave none."""
         return Verdict(label=UNKNOWN, probabilities=None, reason=reason)
-
-
-def _prepared(messages: ChatPromptTemplate) -> ChatPromptTemplate:
-    """Format the constant messages once: a choice is asked often, and consists mostly of examples."""
-    made = [
-        one.format_messages()[0] if isinstance(one, BaseMessagePromptTemplate) and not one.input_variables else one
-        for one in messages.messages
-    ]
-    return ChatPromptTemplate(made)

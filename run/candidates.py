@@ -68,9 +68,7 @@ def rank(one: Candidate, constraints: Constraints = "soft") -> tuple[int, float]
 
 def supported(one: Candidate) -> bool:
     """Whether every claim is fully supported; a direct answer has none to support."""
-    if not one["draft"]["passages"]:
-        return True
-    return bool(one["claims"]) and all(claim["verdict"]["label"] == "fully supported" for claim in one["claims"])
+    return not one["draft"]["passages"] or lowest_support(one["claims"]) == "fully"
 
 
 def useful(one: Candidate | CandidateRecord) -> bool:
@@ -80,7 +78,7 @@ def useful(one: Candidate | CandidateRecord) -> bool:
 
 def is_supported(claim: Claim) -> bool:
     """Whether the passages support the claim at least in part."""
-    return claim["verdict"]["label"] in ("fully supported", "partially supported")
+    return claim["verdict"]["label"] in LEVELS
 
 
 def lowest_support(claims: Sequence[Claim]) -> SupportLevel | None:

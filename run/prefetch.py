@@ -26,7 +26,7 @@ class PrefetchingRetriever:
     async def prefetched(self, query: str, k: int, within: Filter | None = None) -> Sequence[Document] | None:
         """Return what a search found that `prefetch` started, which `ainvoke` still returns; None if it failed."""
         task = self._tasks.get((query, k, within or None))
-        if task is None or task.get_loop() is not asyncio.get_running_loop():
+        if task is None:
             return None
         await asyncio.wait([task])
         return None if task.cancelled() or task.exception() else task.result()
@@ -34,9 +34,7 @@ class PrefetchingRetriever:
     async def ainvoke(self, input: str, *, k: int, filter: Filter | None = None) -> Sequence[Document]:  # noqa: A002
         """As the retriever's."""
         task = self._tasks.pop((input, k, filter or None), None)
-        if task is None or task.get_loop() is not asyncio.get_running_loop():
-            return await self._search(input, k, filter)
-        return await task
+        return await (task or self._search(input, k, filter))
 
     def cancel(self) -> None:
         """Cancel the searches that nobody awaited."""

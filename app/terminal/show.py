@@ -78,7 +78,7 @@ def first_search(result: Result) -> list[ResultPassage]:
 def plain_tokens(question: str, passages: Sequence[ResultPassage]) -> int:
     """Estimate what plain retrieve-and-generate would read: the tokens of one prompt with all of these passages."""
     read = [cast("Passage", {**one.model_dump(exclude={"verdict"})}) for one in passages]
-    return estimated_tokens(PLAIN.format_messages(passages=numbered(read), question=as_data(question)), 0)
+    return estimated_tokens(PLAIN.format_messages(passages=numbered(read), question=as_data(question)))
 
 
 def _cost_line(screen: Screen, phase: str, cost: dict[str, Any], style: str = "") -> None:

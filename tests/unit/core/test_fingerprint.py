@@ -26,7 +26,7 @@ def written(tmp_path: Path) -> Written:
 
 
 @pytest.mark.parametrize(
-    ("code", "data"), [("x = 2\n", "{}"), ("y = 1\n", "{}"), ("x = '1'\n", "{}"), ("x = 1\n", "[]"), ("x = (\n", "{}")]
+    ("code", "data"), [("x = 2\n", "{}"), ("y = 1\n", "{}"), ("x = '1'\n", "{}"), ("x = 1\n", "[]")]
 )
 def test_other_code_has_another_digest(written: Written, code: str, data: str) -> None:
     assert written() != written(code, data)

@@ -270,7 +270,7 @@ async def test_the_end_of_the_budget_is_unknown_and_recorded() -> None:
 
 async def test_a_reason_is_asked_for_in_a_second_short_call() -> None:
     judge, model = critic(reply("no", top=[("no", -0.1)]), reply("<think>Hm.</think> Grass\nis green. "))
-    found = await judge.choose(BLUE, explain=True, thing="grass")
+    found = await judge.explain(BLUE, await judge.choose(BLUE, thing="grass"), thing="grass")
     assert (found["label"], found["reason"]) == ("other", "Grass is green.")
     messages, bound = model.calls[1]
     assert [message.text for message in messages[:-1]] == ["Judge.", "Is grass blue?", "no"]
@@ -281,7 +281,7 @@ async def test_a_reason_is_asked_for_in_a_second_short_call() -> None:
 @pytest.mark.parametrize("said", [["because " * 1000], [StatusError(500)] * 3])
 async def test_a_reason_that_cannot_be_had_or_is_far_too_long_leaves_the_verdict(said: list[Any]) -> None:
     judge, model = critic(reply("no", top=[("no", -0.1)]), *said)
-    found = await judge.choose(BLUE, explain=True, thing="grass")
+    found = await judge.explain(BLUE, await judge.choose(BLUE, thing="grass"), thing="grass")
     assert (found["label"], found["reason"]) == ("other", None)
     model.done()
 
@@ -319,7 +319,8 @@ def test_a_written_reply_is_kept_too(text: str, word: str | None) -> None:
 
 async def test_an_unknown_verdict_is_not_explained() -> None:
     judge, model = critic(reply("Paris", top=[("Paris", -0.1)]), reply("Paris"))
-    assert (await judge.choose(BLUE, explain=True, thing="grass"))["label"] == UNKNOWN
+    found = await judge.explain(BLUE, await judge.choose(BLUE, thing="grass"), thing="grass")
+    assert found["label"] == UNKNOWN
     model.done()
 
 

@@ -4,7 +4,7 @@ from threading import Event, get_ident
 
 import pytest
 
-from nodes.concurrency import SHORT, gather, gather_bounded, gather_successful, off_loop
+from nodes.concurrency import SHORT, gather, gather_bounded, off_loop
 
 
 async def test_calls_run_side_by_side_and_keep_their_order() -> None:
@@ -35,29 +35,6 @@ async def test_the_first_error_ends_the_others() -> None:
     with pytest.raises(LookupError):
         await gather([endless(), broken()])
     assert ended.is_set()
-
-
-async def say(answer: int | Exception) -> int:
-    await asyncio.sleep(0)
-    if isinstance(answer, Exception):
-        raise answer
-    return answer
-
-
-async def test_those_that_do_not_fail_survive_in_order() -> None:
-    answers: list[int | Exception] = [1, KeyError("a"), 2, IndexError("b"), 3]
-    assert await gather_successful([say(one) for one in answers], (LookupError,)) == [1, 2, 3]
-    assert await gather_successful([], (LookupError,)) == []
-
-
-async def test_when_none_survives_the_first_failure_is_raised() -> None:
-    with pytest.raises(KeyError, match="first"):
-        await gather_successful([say(KeyError("first")), say(IndexError("second"))], (LookupError,))
-
-
-async def test_another_error_than_the_expected_ends_all() -> None:
-    with pytest.raises(ValueError, match="odd"):
-        await gather_successful([say(1), say(ValueError("odd"))], (LookupError,))
 
 
 async def test_no_more_calls_run_than_allowed_and_their_order_is_kept() -> None:

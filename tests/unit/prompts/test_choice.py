@@ -1,4 +1,4 @@
-"""What a choice accepts when it is built, and how it reads replies and scores verdicts."""
+"""What all choices have in common, and how a choice reads replies and scores verdicts."""
 
 from typing import Any
 
@@ -6,6 +6,7 @@ import pytest
 from langchain_core.prompts import ChatPromptTemplate
 
 from core.types import UNKNOWN
+from evaluation.judging.judge_prompts import USEFUL
 from prompts.answer_check import USEFULNESS
 from prompts.choice import Choice
 from prompts.decide import RETRIEVE
@@ -28,28 +29,12 @@ def choice(**changes: Any) -> Choice:
     return Choice(**settings)
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"replies": {"yes": "blue", "ye": "other"}},
-        {"replies": {"no": "blue", "none": "other"}},
-        {"replies": {"": "blue", "no": "other"}},
-        {"replies": {"Yes": "blue", "no": "other"}},
-        {"replies": {" yes": "blue", "no": "other"}},
-        {"weights": {"blue": 1.0}},
-        {"weights": {"blue": 1.0, "other": 0.0, "green": 0.0}},
-        {"cautious": "green"},
-        {"positive": "green"},
-        {
-            "replies": {"yes": "blue", "no": "other", "maybe": "green"},
-            "weights": {"blue": 1.0, "other": 0.0, "green": 0.5},
-            "positive": "blue",
-        },
-    ],
-)
-def test_a_choice_that_one_token_cannot_answer_is_refused(wrong: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match="choice colour"):
-        choice(**wrong)
+@pytest.mark.parametrize("made", [RETRIEVE, RELEVANCE, SUPPORT, USEFULNESS, USEFUL], ids=lambda made: made.name)
+def test_one_token_answers_a_choice_and_its_labels_agree(made: Choice) -> None:
+    assert all(word and word == word.strip().casefold() for word in made.replies)
+    assert not any(word != other and word.startswith(other) for word in made.replies for other in made.replies)
+    assert set(made.weights) == set(made.labels) > {made.cautious}
+    assert made.positive is None or (len(made.labels) == 2 and made.positive in made.labels)
 
 
 def test_several_replies_may_stand_for_one_label() -> None:
@@ -130,14 +115,3 @@ def test_the_scores_are_those_of_the_design(made: Choice, probabilities: dict[st
 )
 def test_an_unknown_verdict_leans_as_the_design_says(made: Choice, label: str) -> None:
     assert made.leaning(made.unknown()) == label
-
-
-def test_what_never_changes_is_formatted_when_the_choice_is_built() -> None:
-    prompt = ChatPromptTemplate.from_messages(
-        [("system", 'Reply {{"so": 1}}.'), ("ai", "yes"), ("human", "{question}")]
-    )
-    made = choice(messages=prompt).messages
-    first, second = (made.format_messages(question=text) for text in ("Is {it}?", "Or not?"))
-    assert [one.text for one in first] == ['Reply {"so": 1}.', "yes", "Is {it}?"]
-    assert [one is other for one, other in zip(first, second, strict=True)] == [True, True, False]
-    assert [one.text for one in prompt.format_messages(question="Or not?")] == [one.text for one in second]

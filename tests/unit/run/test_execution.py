@@ -158,19 +158,3 @@ async def test_a_search_that_failed_fails_where_it_is_needed_and_nowhere_else() 
     ahead.prefetch("how", 4)
     await asyncio.sleep(0)
     ahead.cancel()
-
-
-def test_a_search_of_another_loop_is_made_anew() -> None:
-    retriever = ScriptedRetriever(always=["So."])
-    ahead = PrefetchingRetriever(retriever)
-
-    async def begin() -> None:
-        ahead.prefetch("why", 4)
-        await asyncio.sleep(0)
-
-    async def use() -> None:
-        assert await ahead.ainvoke("why", k=4)
-
-    asyncio.run(begin())
-    asyncio.run(use())
-    assert retriever.queries == ["why", "why"]
