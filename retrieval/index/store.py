@@ -8,7 +8,6 @@ from sqlite3 import Connection
 from typing import Self
 
 from langchain_core.documents import Document
-from langchain_core.embeddings import Embeddings
 
 from core.errors import IndexDamaged, RequestError, damaged
 from retrieval.filters import Filter, Visible
@@ -40,20 +39,13 @@ class PassageStore(Store):
     database: Database
     rows = rows
 
-    def __init__(
-        self, database: Database, embeddings: Embeddings, embedding_name: str, *, search: Search = "hybrid"
-    ) -> None:
-        """Wrap an open database, which ``close`` closes; ``search`` is the default kind of search."""
-        self.database = database
-        self.vectors = VectorIndex(database.folder)
-        self.model = Model(embeddings, embedding_name)
+    def __init__(self, folder: Path, model: Model, *, search: Search = "hybrid") -> None:
+        """Open or create the store in ``folder``; ``search`` is the default kind of search."""
+        self.database = Database(folder)
+        self.vectors = VectorIndex(folder)
+        self.model = model
         self.default_search = search
         self._keyword_index_checked = False
-
-    @classmethod
-    def open(cls, folder: Path, embeddings: Embeddings, *, embedding_name: str, search: Search = "hybrid") -> Self:
-        """Open or create the store in ``folder``."""
-        return cls(Database(folder), embeddings, embedding_name, search=search)
 
     def __enter__(self) -> Self:
         return self

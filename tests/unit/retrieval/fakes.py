@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from benchmarks.index.texts import put_texts
 from retrieval.index.store import PassageStore
+from retrieval.store import Model
 
 
 class BagOfWords(Embeddings):
@@ -50,7 +51,7 @@ def store_of(
     name: str = "bow",
 ) -> Iterator[PassageStore]:
     """Open a new store that holds these texts as passages."""
-    with PassageStore.open(folder, model or BagOfWords(), embedding_name=name) as store:
+    with PassageStore(folder, Model(model or BagOfWords(), name)) as store:
         put_texts(store, texts, metadatas)
         yield store
 
