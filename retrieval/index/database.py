@@ -16,7 +16,7 @@ from core.files import FILE_MODE, make_contents_private, make_private_folder, re
 from core.text import shown
 from retrieval.index import schema
 from retrieval.index.document_rows import migrate
-from retrieval.index.manifest import forget_words, read_manifest
+from retrieval.index.manifest import read_manifest
 from retrieval.index.recovery import recover
 from retrieval.index.schema import FORMAT
 from retrieval.index.sqlite_files import (
@@ -196,7 +196,6 @@ class Database:
             )
         with self.only_writer(_MIGRATION_WAIT):
             if is_older():  # else another process has done it while this one waited
-                forget_words(self.folder)  # their checksum: a kill from here on leaves none, which is no damage
                 with self.writing() as connection:
                     migrate(connection)
 

@@ -10,8 +10,6 @@ import numpy as np
 from core.errors import damaged
 from retrieval.unit_vectors import Vectors
 
-METRIC = "cosine, as the inner product of unit vectors"
-
 T = TypeVar("T")
 
 _VARIABLES = 500  # per statement; older SQLite allows 999
