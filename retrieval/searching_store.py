@@ -176,8 +176,7 @@ class Store(VectorStore):
 
     def outdated(self, settings: SplitSettings) -> list[str]:
         """Return a sentence for each setting that changed since the store was filled."""
-        made = self.made()
-        return changes(made.embedding, made.dimension, made.splitter, self.model, settings)
+        return changes(self.made(), self.model, settings)
 
     def clear_outdated(self, settings: SplitSettings) -> list[str]:
         """Remove all passages if they were made with other settings; return the reasons."""

@@ -46,8 +46,7 @@ class Database:
         self.place = shown(folder)
         self.notes: list[str] = []
         self._path = folder / NAME
-        self._idle: list[sqlite3.Connection] = []
-        self._epoch = 0  # connections of an earlier epoch are closed when returned
+        self._idle: list[sqlite3.Connection] = []  # another list once closed
         self._pool_lock = threading.RLock()
         self._writer = threading.RLock()
         self._lock = FileLock(folder / _LOCK_NAME, mode=FILE_MODE, thread_local=False)
@@ -66,9 +65,9 @@ class Database:
     def close(self) -> None:
         """Close the idle connections now, and those in use when they are returned."""
         with self._pool_lock:
-            self._epoch += 1
-            while self._idle:
-                self._idle.pop().close()
+            idle, self._idle = self._idle, []
+        for connection in idle:
+            connection.close()
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
@@ -226,21 +225,19 @@ class Database:
     def _connection(self) -> Iterator[sqlite3.Connection]:
         """Yield a pooled connection; one whose use failed is closed, not reused."""
         with self._pool_lock:
-            epoch = self._epoch
-            connection = self._idle.pop() if self._idle else self._open()
+            idle = self._idle
+            connection = idle.pop() if idle else self._open()
         try:
             yield connection
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
-            with self._pool_lock:
-                keep = epoch == self._epoch
-                if keep:
-                    self._idle.append(connection)
         except BaseException:
-            keep = False
+            connection.close()
             raise
-        finally:
-            if not keep:
+        with self._pool_lock:
+            if idle is self._idle:
+                idle.append(connection)
+            else:
                 connection.close()
 
     def _open(self) -> sqlite3.Connection:
