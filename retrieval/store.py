@@ -180,11 +180,3 @@ def changes(made: Made, model: Model, settings: SplitSettings) -> list[str]:
             f"to {settings.chunk_size} overlapping by {settings.overlap}"
         )
     return [f"{reason}: everything was indexed anew." for reason in reasons]
-
-
-def other_model(place: str, old: str, new: str) -> str:
-    """Return the message for an index that was made with another model."""
-    return (
-        f"The index in {place} was made with the embedding model {old}, not with {new}: "
-        "index its documents again, or choose the first."
-    )
