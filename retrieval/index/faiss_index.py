@@ -1,7 +1,7 @@
 """FAISS indexes: exact search while that is fast, then inverted lists (IVF) with 8-bit scalar quantization."""
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import faiss
 import numpy as np
@@ -83,7 +83,7 @@ def deserialize(data: npt.NDArray[np.uint8], dimension: int) -> Index | None:
     FAISS's reader is not safe for untrusted bytes: verify the checksum first.
     """
     try:
-        index = faiss.deserialize_index(data)
+        index = cast(Index, faiss.deserialize_index(data))
     except RuntimeError:
         return None
     return index if index.d == dimension else None

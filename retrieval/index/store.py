@@ -55,9 +55,7 @@ class PassageStore(Store):
 
     def roots(self) -> Roots:
         with self.database.reading() as connection:
-            return Roots(
-                schema.get_roots(connection), schema.get_followed(connection), excluded=schema.get_excluded(connection)
-            )
+            return schema.get_roots(connection)
 
     def add_roots(self, roots: Mapping[bytes, str], followed: Collection[bytes]) -> None:
         """Add or replace roots, in the manifest too, so that they survive damage to the database."""

@@ -15,7 +15,7 @@ from retrieval.index.faiss_index import Ids, Index
 from retrieval.index.keyword_search import keyword_index_seal
 from retrieval.index.manifest import Manifest, Words, quoted, read_manifest, write_atomically, write_manifest
 from retrieval.index.manifest import Vectors as VectorsEntry
-from retrieval.index.schema import FORMAT, Reached, Snapshot, get_excluded, get_followed, get_roots
+from retrieval.index.schema import FORMAT, Reached, Snapshot, get_roots
 from retrieval.index.sqlite_files import translated
 from retrieval.unit_vectors import Vectors
 
@@ -131,11 +131,13 @@ def _new_index(snapshot: Snapshot) -> Index:
 
 
 def _catch_up(index: Index, reached: Reached, snapshot: Snapshot) -> bool:
-    """Apply the removals and additions since ``reached``; return whether the index now has the right size."""
-    gone = vector_rows.removed_after(snapshot.connection, reached.removal) if reached != Reached() else []
-    if gone is None or reached.passage > snapshot.reached.passage:
+    """Apply the removals and additions since ``reached``; return whether the index now has the right size.
+
+    It has too many vectors where older removals were pruned: they are unknown, but the passages are gone.
+    """
+    if reached.passage > snapshot.reached.passage:
         return False
-    if gone:
+    if gone := vector_rows.removed_after(snapshot.connection, reached.removal):
         index.remove_ids(faiss.IDSelectorBatch(np.array(gone, dtype=np.int64)))
     for ids, vectors in vector_rows.vectors_after(snapshot.connection, reached.passage, snapshot.dimension):
         index.add_with_ids(vectors, np.array(ids, dtype=np.int64))
@@ -155,12 +157,13 @@ def save_derived(database: Database, vectors: VectorIndex, *, keywords_changed: 
         words = old.words if old and old.format == FORMAT and not keywords_changed else None
         if words is None or words.reached != snapshot.reached:
             words = _keyword_entry(snapshot)
+        roots = get_roots(connection)
         manifest = Manifest(
             format=FORMAT,
             index=snapshot.index,
-            roots={quoted(path): kind for path, kind in get_roots(connection).items()},
-            follow_links=sorted(map(quoted, get_followed(connection))),
-            excluded=sorted(get_excluded(connection)),
+            roots={quoted(path): kind for path, kind in roots.kinds.items()},
+            follow_links=sorted(map(quoted, roots.followed)),
+            excluded=sorted(roots.excluded),
             vectors=entry,
             words=words,
         )
