@@ -1,11 +1,10 @@
 """The passages of an index as a LangChain ``VectorStore``, searched by keywords and vectors."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from sqlite3 import Connection
-from typing import Self
 
 from langchain_core.documents import Document
 
@@ -46,12 +45,6 @@ class PassageStore(Store):
         self.model = model
         self.default_search = search
         self._keyword_index_checked = False
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def roots(self) -> Roots:
         with self.database.reading() as connection:
@@ -102,9 +95,17 @@ class PassageStore(Store):
     def _search(
         self, query: str, k: int, search: Search, only: Filter | None, visible: Visible | None
     ) -> list[tuple[Document, float]]:
-        with self._restarting_if_damaged():
+        try:
             found = super()._search(query, k, search, only, visible)
-        self._rewrite_vector_file()
+        except IndexDamaged as error:
+            self.database.start_over()  # empty, for the next sync to fill
+            raise IndexDamaged(
+                f"The index in {self.database.place} was damaged and has been put aside: "
+                "ask again, and it is made anew."
+            ) from error
+        if self.vectors.rebuilt and self.database.writable:
+            with suppress(RequestError), self.database.only_writer(seconds=0):  # else another process may do it
+                save_derived(self.database, self.vectors)
         return found
 
     def _candidates(
@@ -115,24 +116,6 @@ class PassageStore(Store):
             raise damaged()
         self._keyword_index_checked = True  # once: passages that it has lost would silently never be found
         return _Found(snapshot, self.vectors, query, vector, Condition.of(connection, only, visible))
-
-    @contextmanager
-    def _restarting_if_damaged(self) -> Iterator[None]:
-        """Replace a damaged index with an empty one, for the next sync to fill; raise ``IndexDamaged``."""
-        try:
-            yield
-        except IndexDamaged as error:
-            self.database.start_over()
-            raise IndexDamaged(
-                f"The index in {self.database.place} was damaged and has been put aside: "
-                "ask again, and it is made anew."
-            ) from error
-
-    def _rewrite_vector_file(self) -> None:
-        """Rewrite the vector file if it was missing or damaged, unless another process holds the lock."""
-        if self.vectors.rebuilt and self.database.writable:
-            with suppress(RequestError), self.database.only_writer(seconds=0):
-                save_derived(self.database, self.vectors)
 
 
 @dataclass
