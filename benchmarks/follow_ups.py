@@ -31,6 +31,7 @@ from nodes.contextualize import contextualize
 from nodes.retrieve import retrieve
 from retrieval.adapter import adapted
 from retrieval.index.store import PassageStore
+from retrieval.store import Model
 from run.context import Context
 from run.initial_state import initial_state
 from run.state import SelfRAGState
@@ -61,7 +62,7 @@ def main() -> None:
     settings = load_settings()
     model, name = embeddings_of(settings)
     with tempfile.TemporaryDirectory() as folder:
-        store = PassageStore.open(Path(folder), model, embedding_name=name)
+        store = PassageStore(Path(folder), Model(model, name))
         documents = data["documents"]
         put_texts(store, [one["text"] for one in documents], [{"source": one["document_id"]} for one in documents])
         found = asyncio.run(searched(store, asked, options.k, settings))

@@ -10,37 +10,19 @@ READ_OF_DOCUMENT = 1_000
 _SENTENCE_END = re.compile(r"""[.!?:;…。！？]["'”’»)\]]*$""")
 
 
-def preceding(passage: Document, earlier_ones: Iterable[Document], most: int) -> str:
-    """Return some ``most`` characters of the document that end where a passage begins; the nearest come first."""
-    text, begin = "", passage
-    for earlier in earlier_ones:
-        if len(text) >= most:
-            break
-        if _section(earlier) == _section(begin):
-            offset = begin.metadata["offset"]
-            text = earlier.page_content[: max(0, offset - earlier.metadata["offset"])] + _gap(earlier, begin) + text
-            begin = earlier if earlier.metadata["offset"] < offset else begin
-        else:
-            text, begin = f"{earlier.page_content}\n\n{text}", earlier
-    return text
-
-
-def following(passage: Document, later_ones: Iterable[Document], most: int) -> str:
-    """Return some ``most`` characters of the document that begin where a passage ends; the nearest come first."""
-    text, end = "", passage
-    for later in later_ones:
-        if len(text) >= most:
-            break
-        text, end = _extended(text, end, later)
-    return text
-
-
 def joined(passages: Iterable[Document]) -> str:
-    """Return the text of passages in the order of their document."""
+    """Return the text of passages in the order of their document, with a blank line between pages and rows."""
     text = ""
-    end: Document | None = None
+    end: Document | None = None  # the passage that the text ends with
     for passage in passages:
-        text, end = _extended(text, end, passage) if end else (passage.page_content, passage)
+        if end is None:
+            text, end = passage.page_content, passage
+        elif _section(passage) != _section(end):
+            text, end = f"{text}\n\n{passage.page_content}", passage
+        else:
+            known = max(0, _end(end) - passage.metadata["offset"])
+            text += _gap(end, passage) + passage.page_content[known:]
+            end = max(end, passage, key=_end)
     return text
 
 
@@ -52,14 +34,6 @@ def last(text: str, most: int) -> str:
 def first(text: str, most: int) -> str:
     """Return the first ``most`` characters of a text, up to a whole word."""
     return text if len(text) <= most else re.sub(r"\s\S{1,40}$", "", text[:most])
-
-
-def _extended(text: str, end: Document, later: Document) -> tuple[str, Document]:
-    """Return a text that ends where a passage does with what a later one adds, and the passage that it ends with."""
-    if _section(later) != _section(end):
-        return f"{text}\n\n{later.page_content}", later
-    known = max(0, _end(end) - later.metadata["offset"])
-    return text + _gap(end, later) + later.page_content[known:], later if _end(later) > _end(end) else end
 
 
 def _section(passage: Document) -> tuple[int | None, int | None]:

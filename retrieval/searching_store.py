@@ -8,13 +8,14 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Protocol, Self, get_args
 
+import numpy as np
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
 from langchain_core.vectorstores import VectorStore
 
 from core.errors import RequestError
 from core.text import clean
-from retrieval.adjoining import READ, READ_OF_DOCUMENT, first, following, joined, last, preceding
+from retrieval.adjoining import READ, READ_OF_DOCUMENT, first, joined, last
 from retrieval.filters import Filter, Visible
 from retrieval.passage_columns import row_id
 from retrieval.ranking import Candidates, best_passages
@@ -33,11 +34,11 @@ from retrieval.store import (
     Surroundings,
     Uploads,
     changes,
-    other_model,
 )
 from retrieval.sync_report import Progress, SyncReport, VerifyReport
-from retrieval.unit_vectors import OtherDimensionError, Vectors, embed_new, embed_query, text_hash
+from retrieval.unit_vectors import BATCH, OtherDimensionError, Vectors, embed_query, embed_texts, text_hash
 
+_UNSAVED = 512  # new vectors that are kept of a partly embedded file
 File = tuple[int, bytes, str | None]  # a document's id, path and hash
 
 
@@ -176,8 +177,7 @@ class Store(VectorStore):
 
     def outdated(self, settings: SplitSettings) -> list[str]:
         """Return a sentence for each setting that changed since the store was filled."""
-        made = self.made()
-        return changes(made.embedding, made.dimension, made.splitter, self.model, settings)
+        return changes(self.made(), self.model, settings)
 
     def clear_outdated(self, settings: SplitSettings) -> list[str]:
         """Remove all passages if they were made with other settings; return the reasons."""
@@ -256,8 +256,8 @@ class Store(VectorStore):
                 place = (document, int(one.id or 0))
                 earlier = self._passages(connection, near.format("< ? ORDER BY passages.id DESC"), *place)
                 later = self._passages(connection, near.format("> ? ORDER BY passages.id"), *place)
-                before = preceding(one, (other for other, _ in earlier), most - len(before)) + before
-                after = after + following(one, (other for other, _ in later), most - len(after))
+                before = joined([*(other for other, _ in reversed(earlier)), one]).removesuffix(passage) + before
+                after = after + joined([one, *(other for other, _ in later)]).removeprefix(passage)
         return Surroundings(last(before, most), quote, first(after, most), path, sha256)
 
     def text_of(self, path: bytes, page: int | None, most: int) -> tuple[str, bool]:
@@ -274,24 +274,31 @@ class Store(VectorStore):
         return first(text, most), len(passages) <= READ_OF_DOCUMENT and len(text) <= most
 
     def embedded(self, texts: Sequence[str]) -> Vectors | None:
-        """Return a vector for each text, of which new ones are embedded; None for no texts."""
+        """Return a vector for each text, each new one embedded once; None for no texts.
+
+        Hundreds of new vectors are kept while more are to be embedded: an interrupted run embeds no text twice.
+        """
         if not texts:
             return None
+        hashes = [text_hash(text) for text in texts]
         with self.database.reading() as connection:
             dimension = self.rows.made_with(connection).dimension
-            known = self.rows.known_vectors(connection, [*{text_hash(text) for text in texts}])
-
-        def check(vectors: Vectors) -> None:
-            nonlocal dimension
+            found = self.rows.known_vectors(connection, [*set(hashes)])
+        missing = [(hash_, text) for hash_, text in dict(zip(hashes, texts, strict=True)).items() if hash_ not in found]
+        unsaved: dict[bytes, Vectors] = {}
+        for start in range(0, len(missing), BATCH):
+            if len(unsaved) >= _UNSAVED:
+                with self.database.writing() as connection:
+                    self._record_model(connection, dimension)
+                    self.rows.put_spare_vectors(connection, unsaved)
+                unsaved = {}
+            batch = missing[start : start + BATCH]
+            vectors = embed_texts(self.model, [text for _, text in batch])
             dimension = dimension or vectors.shape[1]
             self._check_dimension(vectors, dimension)
-
-        def save(new: Mapping[bytes, Vectors]) -> None:
-            with self.database.writing() as connection:
-                self._record_model(connection, dimension)
-                self.rows.put_spare_vectors(connection, new)
-
-        return embed_new(self.model, texts, known, check, save)
+            unsaved |= zip((hash_ for hash_, _ in batch), vectors, strict=True)
+            found |= unsaved
+        return np.stack([found[hash_] for hash_ in hashes])
 
     def _passages(self, connection: Any, condition: str, *values: object) -> list[tuple[Document, File]]:
         """Return the passages that meet a condition in SQL, in its order, with their documents."""
@@ -301,7 +308,7 @@ class Store(VectorStore):
 
     def _dimension(self) -> int:
         """Return the length of the embedding model's vectors."""
-        return int(embed_query(self.embeddings, "dimension", self.model.name).shape[1])
+        return int(embed_query(self.model, "dimension").shape[1])
 
     def make_room(self, connection: Any) -> None:
         """Record the model of a library that was never filled: processes that write side by side could not."""
@@ -311,10 +318,18 @@ class Store(VectorStore):
     def _record_model(self, connection: Any, dimension: int) -> None:
         """Record the model with the first vectors. Raises ``RequestError`` for vectors of any other model."""
         made = self.rows.made_with(connection)
-        if not made.embedding:
+        if made.embedding:
+            self._require_model(made)
+        else:
             self.rows.make_room_for(connection, self.model.name, dimension)
-        elif made.embedding != self.model.name:
-            raise RequestError(other_model(self.database.place, made.embedding, self.model.name))
+
+    def _require_model(self, made: Made) -> None:
+        """Raise ``RequestError`` unless the store was made with this model."""
+        if made.embedding != self.model.name:
+            raise RequestError(
+                f"The index in {self.database.place} was made with the embedding model {made.embedding}, "
+                f"not with {self.model.name}: index its documents again, or choose the first."
+            )
 
     def _check_dimension(self, vectors: Vectors, dimension: int) -> None:
         """Raise ``OtherDimensionError`` unless vectors have the store's dimension, and tell the next sync."""
@@ -363,9 +378,8 @@ class Store(VectorStore):
         made = self.made()
         if k < 1 or not made.dimension:
             return []
-        if made.embedding != self.model.name:
-            raise RequestError(other_model(self.database.place, made.embedding, self.model.name))
-        vector = embed_query(self.embeddings, query, self.model.name)
+        self._require_model(made)
+        vector = embed_query(self.model, query)
         self._check_dimension(vector, made.dimension)
         with self.database.reading() as connection:
             if self.rows.made_with(connection) == made:

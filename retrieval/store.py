@@ -166,30 +166,17 @@ class Surroundings:
     sha256: str | None = None
 
 
-def changes(
-    embedding: str, dimension: int, splitter: Mapping[str, int], model: Model, settings: SplitSettings
-) -> list[str]:
-    """Return a sentence for each setting that is not as recorded; "" and {} are of a store that was never filled.
-
-    ``dimension`` is 0 where the model of the same name gave vectors of another length than those of the store.
-    """
+def changes(made: Made, model: Model, settings: SplitSettings) -> list[str]:
+    """Return a sentence for each setting that is not as recorded; nothing has changed where nothing is recorded."""
     reasons = []
-    if embedding and embedding != model.name:
-        reasons.append(f"The embedding model changed from {embedding} to {model.name}")
-    elif embedding and not dimension:
+    if made.embedding and made.embedding != model.name:
+        reasons.append(f"The embedding model changed from {made.embedding} to {model.name}")
+    elif made.embedding and not made.dimension:
         reasons.append(f"The embedding model {model.name} gives vectors of another length than before")
-    if splitter and splitter != asdict(settings):
-        new = asdict(settings)
+    if made.splitter and made.splitter != asdict(settings):
+        old = made.splitter
         reasons.append(
-            f"The passages changed from {splitter.get('chunk_size')} characters overlapping by "
-            f"{splitter.get('overlap')} to {new['chunk_size']} overlapping by {new['overlap']}"
+            f"The passages changed from {old.get('chunk_size')} characters overlapping by {old.get('overlap')} "
+            f"to {settings.chunk_size} overlapping by {settings.overlap}"
         )
     return [f"{reason}: everything was indexed anew." for reason in reasons]
-
-
-def other_model(place: str, old: str, new: str) -> str:
-    """Return the message for an index that was made with another model."""
-    return (
-        f"The index in {place} was made with the embedding model {old}, not with {new}: "
-        "index its documents again, or choose the first."
-    )

@@ -16,7 +16,7 @@ from core.files import FILE_MODE, make_private_folder, require_regular
 from core.text import shown
 from retrieval.index import schema
 from retrieval.index.document_rows import migrate
-from retrieval.index.manifest import forget_words, read_manifest
+from retrieval.index.manifest import read_manifest
 from retrieval.index.recovery import recover
 from retrieval.index.schema import FORMAT
 from retrieval.index.sqlite_files import (
@@ -46,8 +46,7 @@ class Database:
         self.place = shown(folder)
         self.notes: list[str] = []
         self._path = folder / NAME
-        self._idle: list[sqlite3.Connection] = []
-        self._epoch = 0  # connections of an earlier epoch are closed when returned
+        self._idle: list[sqlite3.Connection] = []  # another list once closed
         self._pool_lock = threading.RLock()
         self._writer = threading.RLock()
         self._lock = FileLock(folder / _LOCK_NAME, mode=FILE_MODE, thread_local=False)
@@ -66,9 +65,9 @@ class Database:
     def close(self) -> None:
         """Close the idle connections now, and those in use when they are returned."""
         with self._pool_lock:
-            self._epoch += 1
-            while self._idle:
-                self._idle.pop().close()
+            idle, self._idle = self._idle, []
+        for connection in idle:
+            connection.close()
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
@@ -195,7 +194,6 @@ class Database:
             )
         with self.only_writer(_MIGRATION_WAIT):
             if is_older():  # else another process has done it while this one waited
-                forget_words(self.folder)  # their checksum: a kill from here on leaves none, which is no damage
                 with self.writing() as connection:
                     migrate(connection)
 
@@ -226,21 +224,19 @@ class Database:
     def _connection(self) -> Iterator[sqlite3.Connection]:
         """Yield a pooled connection; one whose use failed is closed, not reused."""
         with self._pool_lock:
-            epoch = self._epoch
-            connection = self._idle.pop() if self._idle else self._open()
+            idle = self._idle
+            connection = idle.pop() if idle else self._open()
         try:
             yield connection
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
-            with self._pool_lock:
-                keep = epoch == self._epoch
-                if keep:
-                    self._idle.append(connection)
         except BaseException:
-            keep = False
+            connection.close()
             raise
-        finally:
-            if not keep:
+        with self._pool_lock:
+            if idle is self._idle:
+                idle.append(connection)
+            else:
                 connection.close()
 
     def _open(self) -> sqlite3.Connection:

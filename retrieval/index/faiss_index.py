@@ -1,7 +1,7 @@
 """FAISS indexes: exact search while that is fast, then inverted lists (IVF) with 8-bit scalar quantization."""
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import faiss
 import numpy as np
@@ -45,12 +45,6 @@ def lists_for(passages: int) -> int:
     return max(1, int(_LISTS * passages**0.5))
 
 
-def max_bytes(dimension: int, passages: int) -> int:
-    """Return the greatest size in bytes of a serialized index of ``passages`` vectors, of either kind."""
-    lists = 3 * lists_for(passages)  # beyond which `suits` has it rebuilt
-    return (passages + lists) * (4 * dimension + 64) + 1_000_000
-
-
 def suits(index: Index, passages: int) -> bool:
     """True if the kind and the number of lists of an index still suit this number of passages."""
     if isinstance(index, faiss.IndexIDMap2):
@@ -84,18 +78,12 @@ def search(index: Index, query: Vectors, count: int, only: Ids | None = None) ->
 
 
 def deserialize(data: npt.NDArray[np.uint8], dimension: int) -> Index | None:
-    """Return the index that was serialized, or ``None`` if it is of no known kind.
+    """Return the index that was serialized, or ``None`` if it cannot be read or has vectors of another length.
 
     FAISS's reader is not safe for untrusted bytes: verify the checksum first.
     """
     try:
-        index = faiss.deserialize_index(data)
+        index = cast(Index, faiss.deserialize_index(data))
     except RuntimeError:
         return None
-    if index.d != dimension or index.metric_type != faiss.METRIC_INNER_PRODUCT:
-        return None
-    if isinstance(index, faiss.IndexIDMap2):
-        return index if isinstance(faiss.downcast_index(index.index), faiss.IndexFlatIP) else None
-    if isinstance(index, faiss.IndexIVFScalarQuantizer):
-        return index
-    return None
+    return index if index.d == dimension else None

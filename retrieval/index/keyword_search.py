@@ -24,13 +24,9 @@ _BM25 = f"bm25({', '.join(map(str, WEIGHTS))})"
 _COLUMNS = "text, title, heading, pairs"
 
 
-def fts_query(question: str) -> str:
-    """Return an FTS5 query that matches any term of the question, each quoted so that none is syntax.
-
-    Chinese, Japanese and Korean is matched by pairs of characters. English stop words are left out when other terms
-    remain; acronyms such as 'US', 'IT' and 'WHO' are kept. Empty when there is no term at all.
-    """
-    return " OR ".join(map(_quoted, terms_of(question)))
+def fts_terms(question: str) -> list[str]:
+    """Return the terms of a question for FTS5: see `terms_of`."""
+    return [_quoted(term) for term in terms_of(question)]
 
 
 def _quoted(term: str) -> str:
@@ -45,10 +41,10 @@ def search_keywords(
 
     Where the question's terms occur more than 10,000 times, only 1,000 candidates are ranked.
     """
-    query = fts_query(question)
-    if not query:
+    terms = fts_terms(question)
+    if not terms:
         return []
-    terms = query.split(" OR ")
+    query = " OR ".join(terms)
     if passages * len(terms) <= _RANKED:
         return _rank_all(connection, query, count, only)
     count_matches = "SELECT count(*) FROM words WHERE words MATCH ?"

@@ -1,4 +1,4 @@
-"""The manifest beside the database: the index's settings and roots, and the checksums of what is derived from it."""
+"""The manifest beside the database: the roots, and the checksums of what is derived from the database."""
 
 import os
 from contextlib import suppress
@@ -20,6 +20,7 @@ class Vectors(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
     sha256: str
+    size: int = 1 << 62  # bytes; manifests of before lack it
     passages: int
     reached: Reached
 
@@ -34,7 +35,7 @@ class Words(BaseModel):
 
 
 class Manifest(BaseModel):
-    """A copy of the database's metadata and roots, readable when the database is damaged.
+    """A copy of the database's roots, readable when it is damaged, and what is derived from the index of this id.
 
     Paths in ``roots`` are quoted as in a URL, as a file's name need not be text. Links in the roots in
     ``follow_links`` are followed wherever they lead. ``excluded`` are patterns of files that are left out.
@@ -44,10 +45,6 @@ class Manifest(BaseModel):
 
     format: int
     index: str
-    embedding: str
-    dimension: int
-    metric: str
-    splitter: dict[str, int]
     roots: dict[str, str]
     follow_links: list[str] = []
     excluded: list[str] = []
@@ -66,13 +63,6 @@ def read_manifest(folder: Path) -> Manifest | None:
 def write_manifest(folder: Path, manifest: Manifest) -> None:
     """Replace the manifest atomically."""
     write_atomically(folder / NAME, manifest.model_dump_json(indent=1).encode())
-
-
-def forget_words(folder: Path) -> None:
-    """Remove the keyword index's checksum from the manifest, before that index is made anew."""
-    manifest = read_manifest(folder)
-    if manifest and manifest.words:
-        write_manifest(folder, manifest.model_copy(update={"words": None}))
 
 
 def quoted(path: bytes) -> str:

@@ -27,8 +27,9 @@ def recover(damaged: Path, connection: sqlite3.Connection) -> None:
             return
         meta = schema.get_meta(old)
         if not connection.execute("SELECT 1 FROM roots").fetchone():  # the manifest lacks them
-            schema.add_roots(connection, schema.get_roots(old), schema.get_followed(old))
-            schema.set_excluded(connection, schema.get_excluded(old))
+            roots = schema.get_roots(old)
+            schema.add_roots(connection, roots.kinds, roots.followed)
+            schema.set_excluded(connection, roots.excluded)
         _continue_ids(old, connection)
         embedding, dimension = str(meta["embedding"]), int(meta["dimension"])
         if not embedding or not 0 < dimension < schema.LARGEST:

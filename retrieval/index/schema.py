@@ -11,6 +11,7 @@ from functools import cache
 from pydantic import BaseModel, ConfigDict
 
 from core.errors import damaged
+from retrieval.store import Roots
 
 FORMAT = 3
 BEFORE = FORMAT - 1  # which is brought up to date
@@ -235,24 +236,15 @@ def set_meta(connection: sqlite3.Connection, **values: object) -> None:
     connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", rows)
 
 
-def get_roots(connection: sqlite3.Connection) -> dict[bytes, str]:
-    """Return the roots by path, each "file" or "folder"."""
-    roots = {}
+def get_roots(connection: sqlite3.Connection) -> Roots:
+    """Return the files and folders that were added, and the patterns of files that are left out."""
+    kinds = {}
     for path, kind, seal in connection.execute("SELECT path, kind, seal FROM roots ORDER BY path"):
         if not isinstance(path, bytes) or seal != _seal(path, kind):
             raise damaged()
-        roots[path] = kind
-    return roots
-
-
-def get_followed(connection: sqlite3.Connection) -> set[bytes]:
-    """Return the roots whose links are followed wherever they lead."""
-    return _get_marked(connection, _FOLLOW)
-
-
-def get_excluded(connection: sqlite3.Connection) -> set[str]:
-    """Return the patterns of files that are left out."""
-    return {pattern.decode() for pattern in _get_marked(connection, _EXCLUDE)}
+        kinds[path] = kind
+    excluded = {pattern.decode() for pattern in _get_marked(connection, _EXCLUDE)}
+    return Roots(kinds, _get_marked(connection, _FOLLOW), excluded=excluded)
 
 
 def set_excluded(connection: sqlite3.Connection, patterns: Collection[str]) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from core.errors import IndexBusy, IndexDamaged, RequestError
 from core.files import NotRegularFileError, open_private, read_json, require_regular, write_private
-from core.text import clean, shown
+from core.text import one_line, shown
 
 _COMPANIONS = ("-wal", "-shm", "-journal")
 _LONGEST = 256_000_000  # bytes of one value, which is read into memory at once
@@ -145,5 +145,4 @@ def lock_holder(folder: Path) -> str:
         began = time.strftime("%H:%M", time.localtime(since))
     except (OSError, ValueError, TypeError, KeyError, OverflowError):
         return "Another process"
-    name = " ".join(clean(command).split())[:_LONGEST_COMMAND]
-    return f"Process {process} ({name}, since {began})"
+    return f"Process {process} ({one_line(command)[:_LONGEST_COMMAND]}, since {began})"

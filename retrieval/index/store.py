@@ -1,14 +1,12 @@
 """The passages of an index as a LangChain ``VectorStore``, searched by keywords and vectors."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from sqlite3 import Connection
-from typing import Self
 
 from langchain_core.documents import Document
-from langchain_core.embeddings import Embeddings
 
 from core.errors import IndexDamaged, RequestError, damaged
 from retrieval.filters import Filter, Visible
@@ -40,32 +38,17 @@ class PassageStore(Store):
     database: Database
     rows = rows
 
-    def __init__(
-        self, database: Database, embeddings: Embeddings, embedding_name: str, *, search: Search = "hybrid"
-    ) -> None:
-        """Wrap an open database, which ``close`` closes; ``search`` is the default kind of search."""
-        self.database = database
-        self.vectors = VectorIndex(database.folder)
-        self.model = Model(embeddings, embedding_name)
+    def __init__(self, folder: Path, model: Model, *, search: Search = "hybrid") -> None:
+        """Open or create the store in ``folder``; ``search`` is the default kind of search."""
+        self.database = Database(folder)
+        self.vectors = VectorIndex(folder)
+        self.model = model
         self.default_search = search
         self._keyword_index_checked = False
 
-    @classmethod
-    def open(cls, folder: Path, embeddings: Embeddings, *, embedding_name: str, search: Search = "hybrid") -> Self:
-        """Open or create the store in ``folder``."""
-        return cls(Database(folder), embeddings, embedding_name, search=search)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
     def roots(self) -> Roots:
         with self.database.reading() as connection:
-            return Roots(
-                schema.get_roots(connection), schema.get_followed(connection), excluded=schema.get_excluded(connection)
-            )
+            return schema.get_roots(connection)
 
     def add_roots(self, roots: Mapping[bytes, str], followed: Collection[bytes]) -> None:
         """Add or replace roots, in the manifest too, so that they survive damage to the database."""
@@ -112,9 +95,17 @@ class PassageStore(Store):
     def _search(
         self, query: str, k: int, search: Search, only: Filter | None, visible: Visible | None
     ) -> list[tuple[Document, float]]:
-        with self._restarting_if_damaged():
+        try:
             found = super()._search(query, k, search, only, visible)
-        self._rewrite_vector_file()
+        except IndexDamaged as error:
+            self.database.start_over()  # empty, for the next sync to fill
+            raise IndexDamaged(
+                f"The index in {self.database.place} was damaged and has been put aside: "
+                "ask again, and it is made anew."
+            ) from error
+        if self.vectors.rebuilt and self.database.writable:
+            with suppress(RequestError), self.database.only_writer(seconds=0):  # else another process may do it
+                save_derived(self.database, self.vectors)
         return found
 
     def _candidates(
@@ -125,24 +116,6 @@ class PassageStore(Store):
             raise damaged()
         self._keyword_index_checked = True  # once: passages that it has lost would silently never be found
         return _Found(snapshot, self.vectors, query, vector, Condition.of(connection, only, visible))
-
-    @contextmanager
-    def _restarting_if_damaged(self) -> Iterator[None]:
-        """Replace a damaged index with an empty one, for the next sync to fill; raise ``IndexDamaged``."""
-        try:
-            yield
-        except IndexDamaged as error:
-            self.database.start_over()
-            raise IndexDamaged(
-                f"The index in {self.database.place} was damaged and has been put aside: "
-                "ask again, and it is made anew."
-            ) from error
-
-    def _rewrite_vector_file(self) -> None:
-        """Rewrite the vector file if it was missing or damaged, unless another process holds the lock."""
-        if self.vectors.rebuilt and self.database.writable:
-            with suppress(RequestError), self.database.only_writer(seconds=0):
-                save_derived(self.database, self.vectors)
 
 
 @dataclass

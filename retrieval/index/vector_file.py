@@ -15,7 +15,7 @@ from retrieval.index.faiss_index import Ids, Index
 from retrieval.index.keyword_search import keyword_index_seal
 from retrieval.index.manifest import Manifest, Words, quoted, read_manifest, write_atomically, write_manifest
 from retrieval.index.manifest import Vectors as VectorsEntry
-from retrieval.index.schema import FORMAT, Reached, Snapshot, get_excluded, get_followed, get_roots
+from retrieval.index.schema import FORMAT, Reached, Snapshot, get_roots
 from retrieval.index.sqlite_files import translated
 from retrieval.unit_vectors import Vectors
 
@@ -57,7 +57,10 @@ class VectorIndex:
             write_atomically(self.folder / NAME, data.data)
             self.rebuilt = False
             return VectorsEntry(
-                sha256=hashlib.sha256(data.data).hexdigest(), passages=index.ntotal, reached=snapshot.reached
+                sha256=hashlib.sha256(data.data).hexdigest(),
+                size=len(data),
+                passages=index.ntotal,
+                reached=snapshot.reached,
             )
 
     def discard(self) -> None:
@@ -100,8 +103,17 @@ class VectorIndex:
         """Return the file's index and how far it is up to date; None unless it is of this index and undamaged."""
         manifest = read_manifest(self.folder)
         entry = manifest.vectors if manifest and manifest.index == snapshot.index else None
-        index = _read(self.folder / NAME, entry, snapshot) if entry else None
-        return (index, entry.reached) if index and entry else None
+        if entry is None:
+            return None
+        try:
+            with open_regular(self.folder / NAME, entry.size) as file:
+                data: npt.NDArray[np.uint8] = np.memmap(file, dtype=np.uint8, mode="r")
+        except (OSError, ValueError):  # ValueError: an empty file
+            return None
+        if hashlib.sha256(data.data).hexdigest() != entry.sha256:
+            return None
+        index = faiss_index.deserialize(data, snapshot.dimension)
+        return (index, entry.reached) if index else None
 
 
 def _new_index(snapshot: Snapshot) -> Index:
@@ -119,30 +131,17 @@ def _new_index(snapshot: Snapshot) -> Index:
 
 
 def _catch_up(index: Index, reached: Reached, snapshot: Snapshot) -> bool:
-    """Apply the removals and additions since ``reached``; return whether the index now has the right size."""
-    gone = vector_rows.removed_after(snapshot.connection, reached.removal) if reached != Reached() else []
-    if gone is None or reached.passage > snapshot.reached.passage:
+    """Apply the removals and additions since ``reached``; return whether the index now has the right size.
+
+    It has too many vectors where older removals were pruned: they are unknown, but the passages are gone.
+    """
+    if reached.passage > snapshot.reached.passage:
         return False
-    if gone:
+    if gone := vector_rows.removed_after(snapshot.connection, reached.removal):
         index.remove_ids(faiss.IDSelectorBatch(np.array(gone, dtype=np.int64)))
     for ids, vectors in vector_rows.vectors_after(snapshot.connection, reached.passage, snapshot.dimension):
         index.add_with_ids(vectors, np.array(ids, dtype=np.int64))
     return bool(index.ntotal == snapshot.passages)
-
-
-def _read(path: Path, expected: VectorsEntry, snapshot: Snapshot) -> Index | None:
-    """Load the file if its checksum is as expected; one larger than the vectors can need is not read."""
-    counted = snapshot.connection.execute("SELECT (SELECT count(*) FROM passages) + (SELECT count(*) FROM removed)")
-    (held,) = counted.fetchone()  # a derived index may still have the vectors of what was removed
-    try:
-        with open_regular(path, faiss_index.max_bytes(snapshot.dimension, held)) as file:
-            data: npt.NDArray[np.uint8] = np.memmap(file, dtype=np.uint8, mode="r")
-    except (OSError, ValueError):  # ValueError: an empty file
-        return None
-    if hashlib.sha256(data.data).hexdigest() != expected.sha256:
-        return None
-    index = faiss_index.deserialize(data, snapshot.dimension)
-    return index if index is not None and index.ntotal == expected.passages else None
 
 
 def save_derived(database: Database, vectors: VectorIndex, *, keywords_changed: bool = False) -> None:
@@ -155,10 +154,19 @@ def save_derived(database: Database, vectors: VectorIndex, *, keywords_changed: 
         kept = entry = old.vectors if old else None
         if snapshot.dimension and not (entry and vectors.is_current(snapshot, entry)):
             entry = vectors.save(snapshot)
-        words = old.words if old and not keywords_changed else None
+        words = old.words if old and old.format == FORMAT and not keywords_changed else None
         if words is None or words.reached != snapshot.reached:
             words = _keyword_entry(snapshot)
-        manifest = _manifest(snapshot, entry, words)
+        roots = get_roots(connection)
+        manifest = Manifest(
+            format=FORMAT,
+            index=snapshot.index,
+            roots={quoted(path): kind for path, kind in roots.kinds.items()},
+            follow_links=sorted(map(quoted, roots.followed)),
+            excluded=sorted(roots.excluded),
+            vectors=entry,
+            words=words,
+        )
         if manifest != old:
             write_manifest(database.folder, manifest)
     if entry and entry != kept:
@@ -170,25 +178,11 @@ def save_derived(database: Database, vectors: VectorIndex, *, keywords_changed: 
 def keyword_index_is_intact(folder: Path, snapshot: Snapshot) -> bool:
     """False if the keyword index differs from its checksum; True if that is out of date, as during a write."""
     manifest = read_manifest(folder)
-    words = manifest.words if manifest and manifest.index == snapshot.index else None
+    if manifest is None or (manifest.format, manifest.index) != (FORMAT, snapshot.index):
+        return True
+    words = manifest.words
     return words is None or words.reached != snapshot.reached or words == _keyword_entry(snapshot)
 
 
 def _keyword_entry(snapshot: Snapshot) -> Words:
     return Words(seal=keyword_index_seal(snapshot.connection), reached=snapshot.reached)
-
-
-def _manifest(snapshot: Snapshot, vectors: VectorsEntry | None, words: Words) -> Manifest:
-    return Manifest(
-        format=FORMAT,
-        index=snapshot.index,
-        embedding=snapshot.embedding,
-        dimension=snapshot.dimension,
-        metric=vector_rows.METRIC,
-        splitter=snapshot.splitter,
-        roots={quoted(path): kind for path, kind in get_roots(snapshot.connection).items()},
-        follow_links=sorted(map(quoted, get_followed(snapshot.connection))),
-        excluded=sorted(get_excluded(snapshot.connection)),
-        vectors=vectors,
-        words=words,
-    )

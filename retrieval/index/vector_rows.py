@@ -10,8 +10,6 @@ import numpy as np
 from core.errors import damaged
 from retrieval.unit_vectors import Vectors
 
-METRIC = "cosine, as the inner product of unit vectors"
-
 T = TypeVar("T")
 
 _VARIABLES = 500  # per statement; older SQLite allows 999
@@ -84,12 +82,8 @@ def sample_passage_ids(connection: sqlite3.Connection, count: int) -> list[int]:
     return found
 
 
-def removed_after(connection: sqlite3.Connection, number: int) -> list[int] | None:
-    """Return the passages removed after this number, or ``None`` if older removals have been pruned."""
-    (first,) = connection.execute("SELECT coalesce(min(number), 0) FROM removed").fetchone()
-    (last,) = connection.execute("SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'removed'").fetchone()
-    if number < last and (not first or first > number + 1):
-        return None
+def removed_after(connection: sqlite3.Connection, number: int) -> list[int]:
+    """Return the passages removed after this number, of those removals that are not pruned."""
     return [id_ for (id_,) in connection.execute("SELECT passage FROM removed WHERE number > ?", (number,))]
 
 

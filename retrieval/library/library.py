@@ -56,7 +56,7 @@ class Library:
 
         A read-only folder is opened for reading if it holds a library.
         """
-        store = PassageStore.open(folder, embeddings, embedding_name=embedding_name, search=search)
+        store = PassageStore(folder, Model(embeddings, embedding_name), search=search)
         return cls(store, split or SplitSettings())
 
     def close(self) -> None:
@@ -365,8 +365,7 @@ def open_store(
     database, which other machines use too, ``machine`` says which files are read here; this host's if not given.
     """
     if not names_database(url):
-        folder = library_folder(url, home) / library
-        return PassageStore.open(folder, model.embeddings, embedding_name=model.name, search=search)
+        return PassageStore(library_folder(url, home) / library, model, search=search)
     try:
         from retrieval.postgres.postgres_store import PostgresStore
     except ImportError as error:

@@ -42,7 +42,6 @@ class Sync:
         self._store = store
         self.settings = settings
         self._progress = progress
-        self._hashes: dict[tuple[bytes, Stamp], str] = {}
         self.report = SyncReport()
 
     def plan(self) -> Plan:
@@ -53,34 +52,9 @@ class Sync:
             raise damaged()  # removing a root removes its documents
         plan = Plan(find_documents(roots.kinds, roots.followed, roots.excluded), known)
         for path, stamp in plan.found.files.items():
-            self._compare(path, stamp, plan)
+            _compare(path, stamp, plan)
         plan.gone = [path for path in known if path not in plan.found.files and not plan.found.is_unreachable(path)]
         return plan
-
-    def _compare(self, path: bytes, stamp: Stamp, plan: Plan) -> None:
-        record = plan.known.get(path)
-        if record is None:
-            plan.changed.append(path)
-        elif record.sha256 is None:
-            retry = record.status == "indexed" or os.access(path, os.R_OK)
-            (plan.changed if retry else plan.unchanged).append(path)
-        elif (record.size, record.mtime_ns) == (stamp.size, stamp.mtime_ns):
-            plan.unchanged.append(path)
-        elif record.size == stamp.size and self._hash(path, stamp) == record.sha256:
-            plan.touched.append(path)
-        else:
-            plan.changed.append(path)
-
-    def _hash(self, path: bytes, stamp: Stamp) -> str:
-        if stamp.size > LARGEST:
-            return ""
-        if (path, stamp) not in self._hashes:
-            try:
-                data = read_regular(_path(path), LARGEST, follow_links=False)
-            except OSError:
-                return ""
-            self._hashes[path, stamp] = hashlib.sha256(data).hexdigest()
-        return self._hashes[path, stamp]
 
     def execute(self, plan: Plan) -> None:
         """Index what changed, a batch of passages at a time, and remove what is gone."""
@@ -191,6 +165,30 @@ def split_file(reading: Reading, stamp: Stamp, settings: SplitSettings, id_: int
     loaded = reading.loaded
     record = replace(record, reason=loaded.note, date=loaded.date or record.date)
     return SplitFile(record, split(documents_of(_path(reading.path), loaded), settings))
+
+
+def _compare(path: bytes, stamp: Stamp, plan: Plan) -> None:
+    """Add a file that was found to the plan."""
+    record = plan.known.get(path)
+    if record is None:
+        plan.changed.append(path)
+    elif record.sha256 is None:
+        retry = record.status == "indexed" or os.access(path, os.R_OK)
+        (plan.changed if retry else plan.unchanged).append(path)
+    elif (record.size, record.mtime_ns) == (stamp.size, stamp.mtime_ns):
+        plan.unchanged.append(path)
+    elif record.size == stamp.size and _hash(path) == record.sha256:
+        plan.touched.append(path)
+    else:
+        plan.changed.append(path)
+
+
+def _hash(path: bytes) -> str:
+    """Return the SHA-256 of a file; "" if it cannot be read, or is too large to be indexed."""
+    try:
+        return hashlib.sha256(read_regular(_path(path), LARGEST, follow_links=False)).hexdigest()
+    except OSError:
+        return ""
 
 
 def _is_elsewhere(path: bytes, roots: Roots) -> bool:

@@ -145,7 +145,7 @@ class PostgresQueue:
     def _write(self, files: Mapping[Job, SplitFile], vectors: Vectors | None, settings: SplitSettings) -> list[Job]:
         with self._database.writing_with_others() as connection:
             made = rows.made_with(connection)
-            if changes(made.embedding, made.dimension, made.splitter, self._store.model, settings):
+            if changes(made, self._store.model, settings):
                 raise RequestError(
                     f"The {self._database.place} is made with another embedding model or other passages: "
                     "start the worker with the settings of who indexes."

@@ -1,6 +1,5 @@
 """Show the pages of PDFs, and where quotes stand on them, from a sandboxed process."""
 
-import hashlib
 import io
 import os
 import tempfile
@@ -10,14 +9,13 @@ from pathlib import Path
 from threading import Lock
 from typing import Self
 
-from core.files import is_below, write_private
+from core.files import is_below
 from retrieval.documents.loaded import PagePicture, PageQuote
 from retrieval.sandbox.child import DrawPage, PlaceQuote
 from retrieval.sandbox.process import ReaderProcess
 from retrieval.sandbox.replies import ReadLimits
 from retrieval.store import UPLOADS
 
-MOST_COPIES = 8  # of uploads, each up to SELFRAG_UPLOAD_MB
 _LIMITS = ReadLimits(seconds=20.0, memory=1_000_000_000)
 Uploaded = Callable[[Path], bytes | None]
 
@@ -33,7 +31,7 @@ class PageReader:
         """Read within limits for each page; ``uploaded`` gives the bytes of an upload that no disk has."""
         self._lock = Lock()
         self._process = ReaderProcess(limits)
-        self._copies = _Copies(uploaded)
+        self._uploaded = uploaded
 
     def __enter__(self) -> Self:
         return self
@@ -42,11 +40,10 @@ class PageReader:
         self.close()
 
     def close(self) -> None:
-        """End the process, also while it reads a page, and remove the copies of uploads."""
+        """End the process, also while it reads a page."""
         self._process.kill()
         with self._lock:
             self._process.close()
-            self._copies.close()
 
     def place_quote(
         self, path: Path, page: int, quote: str, checksum: str, *, before: str = "", after: str = ""
@@ -70,44 +67,13 @@ class PageReader:
 
     def _read(self, path: Path, task: PlaceQuote | DrawPage) -> PageQuote | PagePicture | None:
         with self._lock:
-            file = self._copies.path_of(path, task.sha256) if is_below(os.fsencode(path), UPLOADS) else path
-            return self._process.read(os.fsencode(file), task).page if file else None
-
-
-class _Copies:
-    """Private copies of uploads in a temporary folder; of more than `MOST_COPIES` the one used longest ago goes."""
-
-    def __init__(self, uploaded: Uploaded) -> None:
-        self._uploaded = uploaded
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
-        self._kept: dict[str, Path] = {}  # by hash, the last one used last
-
-    def path_of(self, path: Path, checksum: str) -> Path | None:
-        """Return a copy of the upload that has a hash; None if it has another now, or cannot be copied."""
-        copy = self._kept.pop(checksum, None) or self._new(path, checksum)
-        if copy:
-            self._kept[checksum] = copy
-        while len(self._kept) > MOST_COPIES:
-            self._kept.pop(next(iter(self._kept))).unlink(missing_ok=True)
-        return copy
-
-    def _new(self, path: Path, checksum: str) -> Path | None:
-        content = self._uploaded(path)
-        if content is None or hashlib.sha256(content).hexdigest() != checksum:
-            return None
-        with suppress(OSError):  # as on a full disk
-            self._folder = self._folder or tempfile.TemporaryDirectory()
-            copy = Path(self._folder.name, f"{checksum}{path.suffix}")
-            write_private(copy, content)
-            return copy
+            if not is_below(os.fsencode(path), UPLOADS):
+                return self._process.read(os.fsencode(path), task).page
+            with suppress(OSError), tempfile.TemporaryDirectory() as folder:  # OSError: as on a full disk
+                copy = Path(folder, f"upload{path.suffix}")
+                copy.write_bytes(self._uploaded(path) or b"")  # nothing, of one that was removed
+                return self._process.read(os.fsencode(copy), task).page
         return None
-
-    def close(self) -> None:
-        """Remove all copies."""
-        self._kept.clear()
-        if self._folder:
-            self._folder.cleanup()
-            self._folder = None
 
 
 def _png(picture: PagePicture) -> bytes:

@@ -113,7 +113,7 @@ class ReaderProcess:
             if self.killed:
                 opening.cancel()
         try:
-            Thread(target=_open, args=(Path(os.fsdecode(_absolute(path))), opening), daemon=True).start()
+            Thread(target=_open, args=(Path(os.fsdecode(path)), opening), daemon=True).start()
         except RuntimeError as error:
             _fail_to_start("no thread is left", error)
         with suppress(TimeoutError):
@@ -130,7 +130,7 @@ class ReaderProcess:
         expired = Event()
         try:
             with _timeout(process, self._limits.seconds) as expired:
-                send(requests, json.dumps([os.fsdecode(_absolute(path)), type(task).__name__, task]).encode())
+                send(requests, json.dumps([os.fsdecode(path), type(task).__name__, task]).encode())
                 if self._channel and descriptor is not None:
                     socket.send_fds(self._channel, [b"f"], [descriptor])
                 reading, last = read_start(reading, replies)
@@ -272,10 +272,6 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
 
 def _pipes(process: subprocess.Popen[bytes]) -> tuple[IO[bytes], IO[bytes]]:
     return cast(IO[bytes], process.stdin), cast(IO[bytes], process.stdout)
-
-
-def _absolute(path: bytes) -> bytes:
-    return path if os.path.isabs(path) else os.path.join(os.getcwdb(), path)  # noqa: PTH109, PTH117, PTH118
 
 
 def _crashed(path: bytes) -> str:

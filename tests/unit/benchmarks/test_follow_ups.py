@@ -10,6 +10,7 @@ from benchmarks.follow_ups import follow_ups, measured, ndcg, recall, searched
 from benchmarks.index.texts import put_texts
 from nodes.retrieve import JOINED_WEIGHT, as_passage, fused
 from retrieval.index.store import PassageStore
+from retrieval.store import Model
 from tests.unit.retrieval.fakes import BagOfWords
 
 SKY, NIGHT = "Why is the sky blue?", "And at night?"
@@ -61,7 +62,7 @@ def test_recall_and_ndcg(found: list[str], share: float, gain: float) -> None:
 
 
 async def test_ours_is_what_the_graph_finds(tmp_path: Path) -> None:
-    store = PassageStore.open(tmp_path, BagOfWords(), embedding_name="bow")
+    store = PassageStore(tmp_path, Model(BagOfWords(), "bow"))
     texts = {"1": "Air scatters blue light, so the sky is blue.", "2": "The sky at night is black.", "3": "Hamlet."}
     put_texts(store, list(texts.values()), [{"source": key} for key in texts])
     asked = [*follow_ups(DATA, "tuning", {}), *follow_ups(DATA, "reporting", {})]

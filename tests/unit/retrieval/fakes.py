@@ -3,7 +3,7 @@
 import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from benchmarks.index.texts import put_texts
 from retrieval.index.store import PassageStore
+from retrieval.store import Model
 
 
 class BagOfWords(Embeddings):
@@ -50,7 +51,7 @@ def store_of(
     name: str = "bow",
 ) -> Iterator[PassageStore]:
     """Open a new store that holds these texts as passages."""
-    with PassageStore.open(folder, model or BagOfWords(), embedding_name=name) as store:
+    with closing(PassageStore(folder, Model(model or BagOfWords(), name))) as store:
         put_texts(store, texts, metadatas)
         yield store
 

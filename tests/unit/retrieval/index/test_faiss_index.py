@@ -62,25 +62,8 @@ def test_an_index_comes_back_from_its_bytes(index: Index, vectors: Vectors) -> N
     assert nearest.deserialize(np.frombuffer(b"no index" * 9, dtype=np.uint8), DIMENSION) is None
 
 
-def test_an_index_of_another_kind_is_refused(vectors: Vectors) -> None:
-    graph = faiss.IndexHNSWFlat(DIMENSION, 8, faiss.METRIC_INNER_PRODUCT)
-    assert nearest.deserialize(faiss.serialize_index(graph), DIMENSION) is None
-    far = faiss.IndexIDMap2(faiss.IndexFlatL2(DIMENSION))
-    assert nearest.deserialize(faiss.serialize_index(far), DIMENSION) is None
-
-
 def test_an_index_that_grew_or_shrank_much_suits_no_more(index: Index) -> None:
     assert nearest.suits(index, COUNT)
     assert not nearest.suits(index, 100 * nearest.EXACT)
     if hasattr(index, "nlist"):
         assert not nearest.suits(index, 10)
-
-
-def test_no_index_takes_more_bytes_than_are_read_of_its_file(index: Index) -> None:
-    least = COUNT * DIMENSION * (1 if hasattr(index, "nlist") else 4)
-    assert (
-        least
-        < len(faiss.serialize_index(index))
-        <= nearest.max_bytes(DIMENSION, COUNT)
-        < 3 * COUNT * 4 * DIMENSION + 1e6
-    )

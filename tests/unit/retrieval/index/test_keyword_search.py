@@ -10,7 +10,7 @@ import pytest
 from retrieval.filters import Filter
 from retrieval.index import keyword_search as words
 from retrieval.index.condition import Condition
-from retrieval.index.keyword_search import fts_query, search_keywords
+from retrieval.index.keyword_search import fts_terms, search_keywords
 from retrieval.index.schema import WORDS
 from retrieval.index.store import PassageStore
 from tests.unit.retrieval.fakes import store_of
@@ -36,7 +36,7 @@ HOSTILE = [
 def test_no_question_is_a_syntax_error(question: str) -> None:
     connection = sqlite3.connect(":memory:")
     connection.execute(f"CREATE VIRTUAL TABLE words USING fts5 ({WORDS})")
-    if query := fts_query(question):
+    if query := " OR ".join(fts_terms(question)):
         connection.execute("SELECT rowid FROM words WHERE words MATCH ?", (query,)).fetchall()
     connection.close()
 
@@ -58,7 +58,7 @@ def test_no_question_is_a_syntax_error(question: str) -> None:
     ],
 )
 def test_the_telling_terms_are_asked_for(question: str, query: str) -> None:
-    assert fts_query(question) == query
+    assert " OR ".join(fts_terms(question)) == query
 
 
 @pytest.fixture(scope="module")

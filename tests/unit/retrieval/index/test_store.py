@@ -1,6 +1,7 @@
 """The store in SQLite fuses words and meaning, and is read by many while one writes."""
 
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from langchain_core.embeddings import Embeddings
 from benchmarks.index.texts import put_texts
 from core.errors import ModelError
 from retrieval.index.store import PassageStore
+from retrieval.store import Model
 from tests.unit.retrieval.fakes import BagOfWords, store_of
 
 TEXTS = [
@@ -31,7 +33,7 @@ class Meaning(Embeddings):
 
 
 def test_a_store_is_searched_as_it_was_opened_where_a_call_does_not_say(tmp_path: Path) -> None:
-    with PassageStore.open(tmp_path, BagOfWords(), embedding_name="bow", search="bm25") as store:
+    with closing(PassageStore(tmp_path, Model(BagOfWords(), "bow"), search="bm25")) as store:
         put_texts(store, TEXTS)
         assert store.similarity_search("nowhere in it", k=4) == []
         assert len(store.similarity_search("nowhere in it", k=4, search="hybrid")) == 4
@@ -52,7 +54,7 @@ def test_a_model_that_gives_nonsense_is_named(tmp_path: Path) -> None:
         def vector(self, text: str) -> list[float]:
             return [float("nan")] * 4
 
-    with PassageStore.open(tmp_path, Broken(), embedding_name="broken") as store:
+    with closing(PassageStore(tmp_path, Model(Broken(), "broken"))) as store:
         with pytest.raises(ModelError, match="embedding model broken"):
             put_texts(store, ["x"])
         assert store.passage("1") is None

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from retrieval.sandbox import pages
 from retrieval.sandbox.pages import PageReader
 from retrieval.sandbox.replies import ReadLimits
 from tests.unit.retrieval.documents.pdfs import drawn, pdf, stream
@@ -46,32 +45,16 @@ def test_a_quote_is_placed_and_its_page_shown(path: Path) -> None:
     assert ink.crop((int(box.left * page.width), int(box.top * page.height), page.width, page.height)).getbbox()
 
 
-def test_uploads_are_copied_a_few_at_a_time_and_the_copies_removed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_upload_is_read_from_a_copy_that_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    monkeypatch.setattr(pages, "MOST_COPIES", 2)
-    uploads = {Path(f"uploads:/ann/{number}.pdf"): pdf([f"Number {number}. {QUOTE}"]) for number in range(3)}
-    fetched: list[str] = []
-
-    def uploaded(path: Path) -> bytes | None:
-        fetched.append(path.name)
-        return uploads.get(path)
-
-    def place(number: int) -> bool:
-        path = Path(f"uploads:/ann/{number}.pdf")
-        return reader.place_quote(path, 1, QUOTE, hashlib.sha256(uploads[path]).hexdigest()) is not None
-
-    with PageReader(uploaded=uploaded) as reader:
-        assert all(place(number) for number in (0, 1, 0, 2, 0, 1))
-        assert fetched == ["0.pdf", "1.pdf", "2.pdf", "1.pdf"]
-        copies = list(tmp_path.rglob("*.pdf"))
-        assert [(copy.stat().st_mode & 0o777, copy.parent.stat().st_mode & 0o777) for copy in copies] == [
-            (0o600, 0o700)
-        ] * 2
-        assert reader.render_page(Path("uploads:/ann/0.pdf"), 1, "0" * 64, 300) is None
-        assert reader.render_page(Path("uploads:/bob/gone.pdf"), 1, "0" * 64, 300) is None
-    assert list(tmp_path.iterdir()) == []
+    path = Path("uploads:/ann/a.pdf")
+    uploads = {path: pdf([f"Here it is. {QUOTE}"])}
+    checksum = hashlib.sha256(uploads[path]).hexdigest()
+    with PageReader(uploaded=uploads.get) as reader:
+        assert reader.place_quote(path, 1, QUOTE, checksum)
+        assert reader.render_page(path, 1, "0" * 64, 300) is None
+        assert reader.render_page(Path("uploads:/bob/gone.pdf"), 1, checksum, 300) is None
+        assert list(tmp_path.iterdir()) == []
 
 
 def test_a_changed_file_is_not_shown(path: Path) -> None:
