@@ -1,11 +1,20 @@
 """What a question is asked of: the models over an owner's documents, with the server's runs and options."""
 
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from dataclasses import dataclass, field
 
-from app.front_door import SelfRAG
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from pydantic import BaseModel
+
+from app.checking.checked_text import check_events
+from app.conversations.checkpoints import answered, can_resume
+from app.front_door import SelfRAG, question_after
+from app.results.events import Event
 from app.server.access import Access
 from app.server.documents import Documents
-from app.server.runs import Runs
+from app.server.runs import Ask, Run, Runs
+from core.types import Turn
 from run.context import Context
 
 
@@ -22,6 +31,16 @@ class ServerOptions:
     largest_upload: int = 50_000_000
     lists_sources: bool = True
     mcp_allow_write: bool = False
+
+
+class Asked(BaseModel):
+    """What a run that is in no thread was asked with: those of a question, or the text that is checked."""
+
+    context: Context | None = None
+    conversation: list[Turn] = []
+    standalone: str | None = None
+    text: str = ""
+    headings: list[tuple[int, int]] = []
 
 
 @dataclass
@@ -54,3 +73,25 @@ class Asking:
             return self.rag
         self.documents.refresh()
         return self.documents.rag_of(owner)
+
+    def ask_of(self, run: Run, asked: Asked, saver: BaseCheckpointSaver[str] | None = None) -> Ask:
+        """Return how a run that is in no thread is answered; one that was begun goes on from what ``saver`` has of it.
+
+        Drafts are streamed if the run outlives its client, who then follows its events. A check starts anew.
+        """
+        rag, context = self.rag_of(run.owner), asked.context
+        if run.kind == "check":
+            return lambda: check_events(
+                lambda progress: rag.acheck(asked.text, headings=asked.headings, progress=progress)
+            )
+        chosen = context.strategy if context and "strategy" in context.model_fields_set else None
+        tokens = run.outlives and self.streams_drafts(chosen)
+
+        async def ask() -> AsyncGenerator[Event, None]:
+            resumes = saver and run.events and await can_resume(rag, saver, run.id)
+            given = None if resumes else question_after(run.question, asked.conversation, asked.standalone)
+            async with aclosing(answered(rag, saver, run.id, given, context, tokens=tokens)) as events:
+                async for event in events:
+                    yield event
+
+        return ask

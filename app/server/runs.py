@@ -188,12 +188,10 @@ class Runs:
         self._others = 0
         self._seconds = USUAL_SECONDS
 
-    def start(
-        self, question: str, ask: Ask, *, owner: str = "", outlives: bool = False, kind: Kind = "question"
-    ) -> Run:
-        """Queue a question, which ``ask`` answers event by event. Raises `QueueFullError`."""
+    def start(self, run: Run, ask: Ask) -> Run:
+        """Queue a run, which ``ask`` answers event by event. Raises `QueueFullError`."""
         self._require_room()
-        return self.add(Run(question, owner, outlives, kind), ask)
+        return self.add(run, ask)
 
     def add(self, run: Run, ask: Ask) -> Run:
         """Queue a run, however many are waiting."""

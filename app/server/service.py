@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date
@@ -10,11 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from app.checking.checked_text import check_events
 from app.checking.text_to_check import TextToCheck
 from app.conversations.feedback import FeedbackStore
-from app.results.events import Event
-from app.server.asking import Asking
+from app.server.asking import Asked, Asking
 from app.server.documents import Documents
 from app.server.errors import NotFoundError
 from app.server.metrics import Metrics
@@ -97,41 +95,22 @@ class Service(Asking):
         conversation: Sequence[Turn] = (),
         standalone: str | None = None,
     ) -> Run:
-        """Start a run, with drafts streamed if it outlives its client, who then follows its events.
-
-        Raises `RequestError` for a question that cannot be asked, or a filter that nothing fits.
-        """
+        """Start a run. Raises `RequestError` for a question that cannot be asked, or a filter that nothing fits."""
         require_question(question)
         turns, standalone = require_conversation(conversation), require_standalone(standalone)
         context = await self.fitting(owner, context)
-        if self.shared:
-            run = Run(question, owner, outlives)
-            await self.shared.start_question(run, context, turns, standalone)
-            return run
-        rag = self.rag_of(owner)
-        chosen = context.strategy if context and "strategy" in context.model_fields_set else None
-        tokens = outlives and self.streams_drafts(chosen)
-
-        def ask() -> AsyncGenerator[Event, None]:
-            return rag.astream(question, context, tokens=tokens, conversation=turns, standalone=standalone)
-
-        return self.runs.start(question, ask, owner=owner, outlives=outlives)
+        asked = Asked(context=context, conversation=turns, standalone=standalone)
+        return await self._start(Run(question, owner, outlives), asked)
 
     async def check(self, given: TextToCheck, name: str, owner: str) -> Run:
         """Start a check of a text, which outlives its client."""
-        name = one_line(name) or UNNAMED
+        run = Run(one_line(name) or UNNAMED, owner, outlives=True, kind="check")
+        return await self._start(run, Asked(text=given.text, headings=given.headings))
+
+    async def _start(self, run: Run, asked: Asked) -> Run:
         if self.shared:
-            run = Run(name, owner, outlives=True, kind="check")
-            await self.shared.start_check(run, given)
-            return run
-        rag = self.rag_of(owner)
-        return self.runs.start(
-            name,
-            lambda: check_events(lambda progress: rag.acheck(given.text, headings=given.headings, progress=progress)),
-            kind="check",
-            owner=owner,
-            outlives=True,
-        )
+            return await self.shared.start(run, asked)
+        return self.runs.start(run, self.ask_of(run, asked))
 
     async def run(self, id_: str, owner: str) -> Run:
         """Return a run of the owner's, of another server too, or that only its thread still has.

@@ -11,23 +11,18 @@ from contextlib import aclosing, asynccontextmanager, suppress
 from functools import partial
 from typing import Any, TypeVar
 
-from app.checking.checked_text import CheckedText, check_events
-from app.checking.text_to_check import TextToCheck
-from app.conversations.checkpoints import answered, can_resume
+from app.checking.checked_text import CheckedText
 from app.conversations.postgres.leases import Lease
 from app.conversations.postgres.runs import Ending, KeptEvent, KeptRun, RunTable
 from app.conversations.thread import LeaseLostError, ThreadBusyError
-from app.front_door import question_after
-from app.results.events import DraftToken, Event, NodeFinished, NodeStarted
+from app.results.events import DraftToken, NodeFinished, NodeStarted
 from app.results.result import Result
-from app.server.asking import Asking
+from app.server.asking import Asked, Asking
 from app.server.errors import said_by
 from app.server.runs import Ask, Kind, Run, RunEvent, UnknownRunError
 from app.server.threads import EXPIRE_SECONDS, ThreadRuns
 from core.errors import RequestError, SelfRAGError
 from core.text import as_json
-from core.types import Turn
-from run.context import Context
 
 POLL_SECONDS = 0.2  # between two looks for events that other servers keep
 TAKE_SECONDS = 1.0  # between two looks for runs that nobody answers any more
@@ -73,29 +68,14 @@ class SharedRuns:
             await asyncio.gather(*looking, return_exceptions=True)
             self._threads.shutdown()
 
-    async def start(self, run: Run, asked: dict[str, Any], ask: Callable[[Lease], Ask]) -> None:
+    async def start(self, run: Run, asked: Asked) -> Run:
         """Keep a new run, and queue it here. Raises `QueueFullError`, and `StoreUnavailable`."""
         with self._asking.runs.room():
-            given = (run.id, run.owner, run.kind, run.thread, run.question, as_json(asked), run.began)
-            kept = KeptRun(*given, run.outlives)
+            given = as_json(asked.model_dump(mode="json", exclude_unset=True))
+            kept = KeptRun(run.id, run.owner, run.kind, run.thread, run.question, given, run.began, run.outlives)
             lease = await self._call(partial(self._table.begin, kept))
-            self._answer(run, lease, ask(lease))
-
-    async def start_question(
-        self, run: Run, context: Context | None, conversation: Sequence[Turn], standalone: str | None
-    ) -> None:
-        """As `start`, of a question that is in no thread."""
-        asked = {
-            "context": context.model_dump(mode="json", exclude_unset=True) if context else None,
-            "conversation": list(conversation),
-            "standalone": standalone,
-        }
-        await self.start(run, asked, lambda lease: self._question(run, asked, lease))
-
-    async def start_check(self, run: Run, text: TextToCheck) -> None:
-        """As `start`, of a text to check."""
-        asked = {"text": text.text, "headings": text.headings}
-        await self.start(run, asked, lambda _: self._check(run, asked))
+            self._answer(run, lease, self._asking.ask_of(run, asked, self._table.saver(lease)))
+        return run
 
     async def hold(self, run: Run) -> None:
         """Take a run of a thread, which is kept since its turn was begun."""
@@ -171,27 +151,6 @@ class SharedRuns:
         self._ending.add(asking)
         asking.add_done_callback(self._ending.discard)
 
-    def _question(self, run: Run, asked: dict[str, Any], lease: Lease) -> Ask:
-        rag = self._asking.rag_of(run.owner)
-        context = Context.model_validate(asked["context"]) if asked["context"] else None
-        tokens = run.outlives and self._asking.streams_drafts((asked["context"] or {}).get("strategy"))
-
-        async def ask() -> AsyncGenerator[Event, None]:
-            given = question_after(run.question, asked["conversation"], asked["standalone"])
-            saver = self._table.saver(lease)
-            resumes = bool(run.events) and await can_resume(rag, saver, run.id)
-            stream = answered(rag, saver, run.id, None if resumes else given, context, tokens=tokens)
-            async with aclosing(stream) as events:
-                async for event in events:
-                    yield event
-
-        return ask
-
-    def _check(self, run: Run, asked: dict[str, Any]) -> Ask:
-        rag = self._asking.rag_of(run.owner)
-        headings = [(start, end) for start, end in asked["headings"]]
-        return lambda: check_events(lambda progress: rag.acheck(asked["text"], headings=headings, progress=progress))
-
     async def _poll(self) -> None:
         if self._asking.runs.closing:  # and clients are still waited for
             await self._hand_over_waiting()
@@ -244,16 +203,15 @@ class SharedRuns:
     async def _asking_again(self, kept: KeptRun, run: Run, lease: Lease) -> tuple[Ask, Callable[[], None]] | None:
         """Return how to go on with a run, and what to do at its end; None for one that is to be ended.
 
-        A check starts again from the beginning. A run whose client waited for it ends: the client went with its server.
+        A run whose client waited for it ends: the client went with its server.
         """
         if kept.thread:
             threads = self._thread_runs
             return await threads.go_on(kept.id, kept.owner) if threads and not kept.cancelled else None
         if kept.cancelled or not kept.outlives:
             return None
-        asked = json.loads(kept.asked)
-        ask = self._check(run, asked) if kept.kind == "check" else self._question(run, asked, lease)
-        return ask, lambda: None
+        asked = Asked.model_validate(json.loads(kept.asked))
+        return self._asking.ask_of(run, asked, self._table.saver(lease)), lambda: None
 
     async def _end(self, kept: KeptRun, run: Run) -> None:
         """End a run that needs no more answering: with what its thread kept of it, or as cancelled."""
