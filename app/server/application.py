@@ -21,7 +21,7 @@ from app.server.errors import handle_errors
 from app.server.json_api import json_api, json_response
 from app.server.mcp.http import McpEndpoint
 from app.server.metrics import Metrics
-from app.server.names import Names, NamesMiddleware
+from app.server.names import Names, naming
 from app.server.openai_api import openai_api
 from app.server.runs import ClosingError, Runs
 from app.server.service import Service
@@ -56,11 +56,12 @@ def create_app(
     runs = Runs(at_once=options.at_once, queue=options.queue, on_end=metrics.count_run)
     metrics.watch(runs)
     service = Service(rag, runs, options, documents, sources or Sources(), feedback, metrics)
-    service.threads = ThreadRuns(service, ThreadAnswers(threads)) if threads else None
-    if threads and threads.runs:
-        from app.server.shared_runs import SharedRuns
+    if threads:
+        service.threads = ThreadRuns(service, ThreadAnswers(threads))
+        if threads.runs:
+            from app.server.shared_runs import SharedRuns
 
-        service.shared = SharedRuns(service, threads.runs, service.threads)
+            service.shared = SharedRuns(service, threads.runs, service.threads)
     mcp = McpEndpoint(service)
 
     @asynccontextmanager
@@ -88,7 +89,7 @@ def create_app(
     app.add_middleware(
         Guard, access=options.access, largest_upload=options.largest_upload, on_answer=metrics.count_request
     )
-    app.add_middleware(NamesMiddleware, names=lambda: documents.names if documents else Names())
+    app.add_middleware(naming, names=lambda: documents.names if documents else Names())
     handle_errors(app)
     app.include_router(json_api(service))
     app.include_router(openai_api(service))
@@ -111,7 +112,8 @@ def create_app(
         """Say whether questions are to be sent here; 503 where the server is ending or its database is away."""
         if runs.closing:
             raise ClosingError
-        await service.require_ready()
+        if service.shared:
+            await service.shared.require_reachable()
         return json_response({"status": "ok"})
 
     @app.get("/metrics", tags=["server"])

@@ -126,11 +126,6 @@ class Service(Asking):
             raise UnknownRunError
         return await self.threads.run(id_, owner)
 
-    async def require_ready(self) -> None:
-        """Raise `RequestError` if the database of the documents and runs cannot be reached."""
-        if self.shared:
-            await self.shared.require_reachable()
-
     def require_documents(self) -> Documents:
         """Return the documents. Raises `NotFoundError` where there are none."""
         if self.documents is None:

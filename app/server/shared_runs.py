@@ -4,10 +4,9 @@ import asyncio
 import json
 import logging
 import weakref
-from collections import Counter
-from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import aclosing, asynccontextmanager, suppress
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import Any, TypeVar
 
@@ -15,11 +14,10 @@ from app.checking.checked_text import CheckedText
 from app.conversations.postgres.leases import Lease
 from app.conversations.postgres.runs import Ending, KeptEvent, KeptRun, RunTable
 from app.conversations.thread import LeaseLostError, ThreadBusyError
-from app.results.events import DraftToken, NodeFinished, NodeStarted
 from app.results.result import Result
 from app.server.asking import Asked, Asking
 from app.server.errors import said_by
-from app.server.runs import Ask, Kind, Run, RunEvent, UnknownRunError
+from app.server.runs import Kind, Run, RunEvent, UnknownRunError
 from app.server.threads import EXPIRE_SECONDS, ThreadRuns
 from core.errors import RequestError, SelfRAGError
 from core.text import as_json
@@ -41,12 +39,11 @@ class SharedRuns:
     Other servers are asked by looking at the table, not by LISTEN, which a pooler in transaction mode does not carry.
     """
 
-    def __init__(self, asking: Asking, table: RunTable, thread_runs: ThreadRuns | None) -> None:
+    def __init__(self, asking: Asking, table: RunTable, thread_runs: ThreadRuns) -> None:
         self._asking = asking
         self._table = table
         self._thread_runs = thread_runs
-        if thread_runs:
-            thread_runs.holder = self
+        thread_runs.shared = self
         self._leases: dict[str, Lease] = {}
         self._watched: weakref.WeakValueDictionary[str, Run] = weakref.WeakValueDictionary()
         self._ending: set[asyncio.Future[Any]] = set()
@@ -74,8 +71,8 @@ class SharedRuns:
             given = as_json(asked.model_dump(mode="json", exclude_unset=True))
             kept = KeptRun(run.id, run.owner, run.kind, run.thread, run.question, given, run.began, run.outlives)
             lease = await self._call(partial(self._table.begin, kept))
-            self._answer(run, lease, self._asking.ask_of(run, asked, self._table.saver(lease)))
-        return run
+            self._hold(run, lease)
+            return self._asking.runs.add(run, self._asking.ask_of(run, asked, self._table.saver(lease)))
 
     async def hold(self, run: Run) -> None:
         """Take a run of a thread, which is kept since its turn was begun."""
@@ -130,10 +127,6 @@ class SharedRuns:
                 return True
         return False
 
-    def _answer(self, run: Run, lease: Lease, ask: Ask) -> None:
-        self._hold(run, lease)
-        self._asking.runs.add(run, ask)
-
     def _hold(self, run: Run, lease: Lease) -> None:
         self._leases[run.id] = lease
         run.journal = self.keep
@@ -142,8 +135,7 @@ class SharedRuns:
         if lease := self._leases.pop(run.id, None):
             lease.forget()
         self._watched[run.id] = run
-        if self._thread_runs:
-            self._thread_runs.answers.leave(run.id)
+        self._thread_runs.answers.leave(run.id)
         run.leave(partial(self._ask_to_end, run.id))
 
     def _ask_to_end(self, id_: str) -> None:
@@ -179,44 +171,36 @@ class SharedRuns:
                     await self._go_on(kept)
 
     async def _go_on(self, kept: KeptRun) -> None:
+        """Take a run that nobody answers, and answer it, or end it.
+
+        One whose client waited for it ends as cancelled: the client went with its server.
+        """
         lease = await self._call(partial(self._table.take, kept.id))
         try:
             run = await self._loaded(kept)
-            again = await self._asking_again(kept, run, lease)
+            if run.ended:  # since the table was looked at
+                await self._call(lease.release)
+                return
+            self._hold(run, lease)
+            if kept.cancelled or not kept.outlives:
+                await self._end(run)
+            elif not kept.thread:
+                asked = Asked.model_validate(json.loads(kept.asked))
+                self._asking.runs.add(run, self._asking.ask_of(run, asked, self._table.saver(lease)))
+            elif not await self._thread_runs.go_on(run):
+                await self._end(run)
         except BaseException as error:
+            self._leases.pop(kept.id, None)
             await self._call(lease.release)
             if isinstance(error, RequestError) and not isinstance(error, ThreadBusyError):
                 log.warning("%s", error)
                 return
             raise
-        if run.ended:  # since the table was looked at
-            await self._call(lease.release)
-        elif again:
-            ask, on_end = again
-            self._answer(run, lease, _without(ask, run.events))
-            if run.task:
-                run.task.add_done_callback(lambda _: on_end())
-        else:
-            self._hold(run, lease)
-            await self._end(kept, run)
 
-    async def _asking_again(self, kept: KeptRun, run: Run, lease: Lease) -> tuple[Ask, Callable[[], None]] | None:
-        """Return how to go on with a run, and what to do at its end; None for one that is to be ended.
-
-        A run whose client waited for it ends: the client went with its server.
-        """
-        if kept.thread:
-            threads = self._thread_runs
-            return await threads.go_on(kept.id, kept.owner) if threads and not kept.cancelled else None
-        if kept.cancelled or not kept.outlives:
-            return None
-        asked = Asked.model_validate(json.loads(kept.asked))
-        return self._asking.ask_of(run, asked, self._table.saver(lease)), lambda: None
-
-    async def _end(self, kept: KeptRun, run: Run) -> None:
+    async def _end(self, run: Run) -> None:
         """End a run that needs no more answering: with what its thread kept of it, or as cancelled."""
-        if kept.thread and self._thread_runs:
-            await self._thread_runs.tell_end(run, kept.owner)
+        if run.thread:
+            await self._thread_runs.tell_end(run)
         if run.state in ("queued", "running"):
             run.state = "cancelled"
             run.add("cancelled")
@@ -293,24 +277,6 @@ def _tell(run: Run, event: KeptEvent) -> None:
 
 def _with_numbers(event: RunEvent, run: Run) -> dict[str, Any]:
     return {**event.data, "numbered": run.numbered} if event.kind == "finished" and run.result else event.data
-
-
-def _without(ask: Ask, told: Iterable[RunEvent]) -> Ask:
-    """Leave out of what a run tells anew the nodes that its events have told to their end."""
-    finished = Counter(event.data["node"] for event in told if event.kind == "node_finished")
-    starting, ending = finished.copy(), finished
-
-    async def new() -> AsyncGenerator[Any, None]:
-        async with aclosing(ask()) as events:
-            async for event in events:
-                if isinstance(event, NodeStarted) and starting[event.node] > 0:
-                    starting[event.node] -= 1
-                elif isinstance(event, NodeFinished) and ending[event.node] > 0:
-                    ending[event.node] -= 1
-                elif not (isinstance(event, DraftToken) and ending["generate"] + ending["direct_generate"] > 0):
-                    yield event
-
-    return new
 
 
 def _listed(kept: KeptRun) -> dict[str, Any]:

@@ -3,28 +3,24 @@
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-from app.conversations.answering import NotKept, ThreadAnswers
+from app.conversations.answering import ThreadAnswers
 from app.conversations.thread import ThreadBusyError, ThreadStorageError, ThreadTurn, UnknownThreadError
-from app.results.events import Event, NodeFinished, NodeStarted
+from app.results.events import NodeFinished, NodeStarted
 from app.server.asking import Asking
-from app.server.runs import INTERNAL, Ask, Run, State, UnknownRunError, finish, record
+from app.server.runs import INTERNAL, Run, State, UnknownRunError, finish, record
 from core.errors import SelfRAGError
 from run.context import Context
+
+if TYPE_CHECKING:
+    from app.server.shared_runs import SharedRuns
 
 EXPIRE_SECONDS = 3_600.0  # from one look for old threads to the next
 SPENT = {"seconds", "model_calls", "input_tokens", "cached_input_tokens", "output_tokens"}
 log = logging.getLogger("selfrag.server")
-
-
-class Holder(Protocol):
-    """Keeps which of several servers answers the run of a thread."""
-
-    async def hold(self, run: Run) -> None: ...
-    async def end_thread(self, thread: str) -> None: ...
 
 
 class ThreadRuns:
@@ -33,13 +29,13 @@ class ThreadRuns:
     def __init__(self, asking: Asking, answers: ThreadAnswers) -> None:
         self.answers = answers
         self.threads = answers.threads
-        self.holder: Holder | None = None
+        self.shared: SharedRuns | None = None
         self._asking = asking
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None, None]:
         """Go on with what was cut off, and delete what is old; at the end leave what is running to the next start."""
-        if self.holder is None:
+        if self.shared is None:
             await self._resume_all()
         expiring = asyncio.create_task(self._expire())
         try:
@@ -66,32 +62,30 @@ class ThreadRuns:
                 self.answers.begin, thread, question, context, owner=owner, standalone=standalone, replaces=replaces
             )
             run = _new_run(turn, owner)
-            if self.holder:
+            if self.shared:
                 try:
-                    await self.holder.hold(run)
+                    await self.shared.hold(run)
                 except BaseException:
                     self.answers.cancel(turn)
                     raise
-            return self._start(run, turn, owner)
+            return self._start(run, turn)
 
-    async def go_on(self, id_: str, owner: str) -> tuple[Ask, Callable[[], None]] | None:
-        """Take a question that another server had, to go on with, and to be given back; None if it has ended.
-
-        Raises `ThreadBusyError`.
-        """
-        turn = await asyncio.to_thread(self.threads.turn, id_, owner)
+    async def go_on(self, run: Run) -> bool:
+        """Go on with a question that another server had; False if it has ended. Raises `ThreadBusyError`."""
+        turn = await asyncio.to_thread(self.threads.turn, run.id, run.owner)
         if turn.state != "unfinished":
-            return None
-        await asyncio.to_thread(self.answers.claim, turn, owner)
-        return self._ask(turn, owner), lambda: self.answers.cancel(turn)
+            return False
+        await asyncio.to_thread(self.answers.claim, turn, run.owner)
+        self._start(run, turn)
+        return True
 
-    async def tell_end(self, run: Run, owner: str) -> None:
+    async def tell_end(self, run: Run) -> None:
         """Tell of a run what its thread has of its end, which is cancelled if it has none."""
-        turn = await asyncio.to_thread(self.threads.turn, run.id, owner)
+        turn = await asyncio.to_thread(self.threads.turn, run.id, run.owner)
         if turn.state == "unfinished":
-            await asyncio.to_thread(self.answers.claim, turn, owner)
+            await asyncio.to_thread(self.answers.claim, turn, run.owner)
             await asyncio.to_thread(self.answers.cancel, turn)
-            turn = await asyncio.to_thread(self.threads.turn, run.id, owner)
+            turn = await asyncio.to_thread(self.threads.turn, run.id, run.owner)
         _tell_end(turn, run)
 
     async def run(self, id_: str, owner: str) -> Run:
@@ -113,20 +107,13 @@ class ThreadRuns:
         """End what runs in a thread, and delete it for good. Raises `UnknownThreadError` and `ThreadBusyError`."""
         await asyncio.to_thread(self.threads.get, thread, owner)
         await self._asking.runs.remove_thread(thread, owner)
-        if self.holder:
-            await self.holder.end_thread(thread)
+        if self.shared:
+            await self.shared.end_thread(thread)
         await asyncio.to_thread(self.threads.delete, thread, owner)
 
-    def _ask(self, turn: ThreadTurn, owner: str) -> Ask:
-        rag, tokens = self._asking.rag_of(owner), self._asking.streams_drafts(turn.options.get("strategy"))
-
-        def ask() -> AsyncGenerator[Event | NotKept, None]:
-            return self.answers.astream(rag, turn, owner, tokens=tokens)
-
-        return ask
-
-    def _start(self, run: Run, turn: ThreadTurn, owner: str) -> Run:
-        self._asking.runs.add(run, self._ask(turn, owner))
+    def _start(self, run: Run, turn: ThreadTurn) -> Run:
+        rag, tokens = self._asking.rag_of(run.owner), self._asking.streams_drafts(turn.options.get("strategy"))
+        self._asking.runs.add(run, lambda: self.answers.astream(rag, turn, run.owner, tokens=tokens))
         if run.task:  # which may be cancelled before it asks
             run.task.add_done_callback(lambda _: self.answers.cancel(turn))
         return run
@@ -138,7 +125,7 @@ class ThreadRuns:
                 if owner in owners:
                     with suppress(ThreadBusyError):
                         self.answers.claim(turn, owner)
-                        self._start(_new_run(turn, owner), turn, owner)
+                        self._start(_new_run(turn, owner), turn)
         except ThreadStorageError as error:
             log.warning("%s", error)
 
@@ -154,7 +141,7 @@ class ThreadRuns:
         state: State = turn.state
         result = turn.result
         if turn.state == "unfinished":
-            if self.holder:  # the turn is answered by another server, or soon will be
+            if self.shared:  # the turn is answered by another server, or soon will be
                 state = "running"
             with suppress(UnknownRunError):
                 run = self._asking.runs.get(turn.run, owner)
