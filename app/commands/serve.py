@@ -39,9 +39,8 @@ def serve(options: argparse.Namespace) -> int:
         app = application(settings, options, screen)
         port = listening.getsockname()[1]
         host = f"[{options.host}]" if ":" in options.host else options.host
-        runs = app.state.service.runs
         address = f"http://{host}:{port}/"
-        server = server_of(app, lambda: _started(screen, address, open_page=options.open), runs)
+        server = server_of(app, lambda: _started(screen, address, open_page=options.open))
         # uvicorn raises the signal again once it has drained: the process is to end in order then.
         signal.signal(signal.SIGTERM, lambda *_: None)
         server.run(sockets=[listening])
