@@ -1,5 +1,6 @@
 """What people say of answers, over HTTP, and as a question set on the command line."""
 
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -7,19 +8,16 @@ import httpx
 import pytest
 
 from app.conversations.feedback import FeedbackFolder
-from app.server.application import create_app
-from app.server.asking import ServerOptions
 from tests.integration.graph.sky import QUESTION
-from tests.integration.server.scripted_server import ADDRESS, ANN, BOB, Models, tokens
+from tests.integration.server.scripted_server import ANN, BOB, client_of, scripted_app, tokens
 
 
-def client(folder: Path, **options: Any) -> httpx.AsyncClient:
-    app = create_app(Models().rag(), ServerOptions(**options), feedback=FeedbackFolder(folder))
-    return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=ADDRESS)
+def client(folder: Path, **options: Any) -> AbstractContextManager[httpx.AsyncClient]:
+    return client_of(scripted_app(feedback=FeedbackFolder(folder), **options))
 
 
 async def test_feedback_becomes_a_label_of_its_owner(tmp_path: Path) -> None:
-    async with client(tmp_path, access=tokens()) as asking:
+    with client(tmp_path, access=tokens()) as asking:
         asked = await asking.post("/api/ask", json={"question": QUESTION}, headers=ANN)
         path = f"/api/runs/{asked.headers['X-Run-Id']}/feedback"
         foreign = await asking.post(path, json={"judgement": "wrong"}, headers=BOB)
@@ -34,7 +32,7 @@ async def test_feedback_becomes_a_label_of_its_owner(tmp_path: Path) -> None:
     "body", [{}, {"judgement": "good"}, {"judgement": "right", "more": 1}, {"judgement": "right", "answer": "a" * 8001}]
 )
 async def test_what_is_no_feedback_is_refused(tmp_path: Path, body: dict[str, Any]) -> None:
-    async with client(tmp_path) as asking:
+    with client(tmp_path) as asking:
         asked = await asking.post("/api/ask", json={"question": QUESTION})
         refused = await asking.post(f"/api/runs/{asked.headers['X-Run-Id']}/feedback", json=body)
     assert refused.status_code == 400
