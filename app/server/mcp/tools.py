@@ -210,7 +210,11 @@ def _tool(call: Callable[[Any, Any, Report], Awaitable[BaseModel]], *, writes: b
 
 
 TOOLS = (
-    *map(_tool, (ask, search, fetch, list_documents, verify_claim)),
+    _tool(ask),
+    _tool(search),
+    _tool(fetch),
+    _tool(list_documents),
+    _tool(verify_claim),
     _tool(add_documents, writes=True),
     _tool(upload_document, writes=True),
 )
