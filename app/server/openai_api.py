@@ -68,7 +68,7 @@ class Completion:
 
     id: str
     created: int
-    usage_follows: bool = False
+    usage_follows: bool
 
     def chunk(self, delta: dict[str, Any], finish: str | None = None, **more: Any) -> bytes:
         """A chunk of a stream."""

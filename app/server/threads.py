@@ -89,11 +89,18 @@ class ThreadRuns:
         _tell_end(turn, run)
 
     async def run(self, id_: str, owner: str) -> Run:
-        """Return the run of a turn as its thread has it. Raises `UnknownRunError`."""
+        """Return a run that has ended as its thread has it, its events made again. Raises `UnknownRunError`."""
         try:
-            return _run_of(await asyncio.to_thread(self.threads.turn, id_, owner), owner)
+            turn = await asyncio.to_thread(self.threads.turn, id_, owner)
         except UnknownThreadError:
             raise UnknownRunError from None
+        run = _new_run(turn, owner)
+        run.add("queued")
+        run.state = turn.state
+        if turn.result:
+            run.add("running")
+        _tell_end(turn, run)
+        return run
 
     async def described_turns(self, thread: str, owner: str) -> list[dict[str, Any]]:
         """Return the turns of a thread without their results; of one that is running here, as far as it is."""
@@ -162,17 +169,6 @@ class ThreadRuns:
 
 def _new_run(turn: ThreadTurn, owner: str) -> Run:
     return Run(turn.question, owner, outlives=True, thread=turn.thread, id=turn.run, began=turn.began)
-
-
-def _run_of(turn: ThreadTurn, owner: str) -> Run:
-    """Return a run that has ended, with its events made again from its path."""
-    run = _new_run(turn, owner)
-    run.add("queued")
-    run.state = turn.state
-    if turn.result:
-        run.add("running")
-    _tell_end(turn, run)
-    return run
 
 
 def _tell_end(turn: ThreadTurn, run: Run) -> None:
