@@ -15,9 +15,9 @@ from app.front_door import SelfRAG
 from app.libraries import open_served, open_shared
 from app.server.access import Access, read_tokens
 from app.server.application import create_app
-from app.server.asking import ServerOptions
 from app.server.documents import Documents
 from app.server.listening import listen, server_of
+from app.server.service import ServerOptions
 from app.server.sources import Sources
 from app.settings import Settings, load_settings
 from app.terminal.screen import Screen
@@ -39,9 +39,8 @@ def serve(options: argparse.Namespace) -> int:
         app = application(settings, options, screen)
         port = listening.getsockname()[1]
         host = f"[{options.host}]" if ":" in options.host else options.host
-        runs = app.state.service.runs
         address = f"http://{host}:{port}/"
-        server = server_of(app, lambda: _started(screen, address, open_page=options.open), runs)
+        server = server_of(app, lambda: _started(screen, address, open_page=options.open))
         # uvicorn raises the signal again once it has drained: the process is to end in order then.
         signal.signal(signal.SIGTERM, lambda *_: None)
         server.run(sockets=[listening])

@@ -15,16 +15,15 @@ from app.conversations.feedback import FeedbackStore
 from app.conversations.tables import ThreadTables
 from app.front_door import SelfRAG
 from app.server.access import Guard
-from app.server.asking import ServerOptions
 from app.server.documents import Documents
 from app.server.errors import handle_errors
 from app.server.json_api import json_api, json_response
 from app.server.mcp.http import McpEndpoint
 from app.server.metrics import Metrics
-from app.server.names import Names, NamesMiddleware
+from app.server.names import Names, naming
 from app.server.openai_api import openai_api
 from app.server.runs import ClosingError, Runs
-from app.server.service import Service
+from app.server.service import ServerOptions, Service
 from app.server.sources import Sources
 from app.server.threads import ThreadRuns
 from app.server.threads_api import threads_api
@@ -56,11 +55,12 @@ def create_app(
     runs = Runs(at_once=options.at_once, queue=options.queue, on_end=metrics.count_run)
     metrics.watch(runs)
     service = Service(rag, runs, options, documents, sources or Sources(), feedback, metrics)
-    service.threads = ThreadRuns(service, ThreadAnswers(threads)) if threads else None
-    if threads and threads.runs:
-        from app.server.shared_runs import SharedRuns
+    if threads:
+        service.threads = ThreadRuns(service, ThreadAnswers(threads))
+        if threads.runs:
+            from app.server.shared_runs import SharedRuns
 
-        service.shared = SharedRuns(service, threads.runs, service.threads)
+            service.shared = SharedRuns(service, threads.runs, service.threads)
     mcp = McpEndpoint(service)
 
     @asynccontextmanager
@@ -88,7 +88,7 @@ def create_app(
     app.add_middleware(
         Guard, access=options.access, largest_upload=options.largest_upload, on_answer=metrics.count_request
     )
-    app.add_middleware(NamesMiddleware, names=lambda: documents.names if documents else Names())
+    app.add_middleware(naming, names=lambda: documents.names if documents else Names())
     handle_errors(app)
     app.include_router(json_api(service))
     app.include_router(openai_api(service))
@@ -111,7 +111,8 @@ def create_app(
         """Say whether questions are to be sent here; 503 where the server is ending or its database is away."""
         if runs.closing:
             raise ClosingError
-        await service.require_ready()
+        if service.shared:
+            await service.shared.require_reachable()
         return json_response({"status": "ok"})
 
     @app.get("/metrics", tags=["server"])

@@ -14,7 +14,7 @@ from app.front_door import SelfRAG
 from app.libraries import add_uploads
 from app.server.errors import StorageError
 from app.server.names import Names, entry_of
-from app.server.uploads import INDEX_SECONDS, uploads_of
+from app.server.uploads import INDEX_SECONDS, DatabaseUploads, FolderUploads
 from core.errors import IndexBusy, RequestError, SelfRAGError, StoreUnavailable
 from core.files import is_below
 from core.text import clean, shortened, shown
@@ -43,7 +43,8 @@ class Documents:
         self.indexing: set[Path] = set()
         self._rag = rag
         self._folder = uploads.resolve()
-        self._uploads = uploads_of(library, uploads)
+        stored = library.store.uploads
+        self._uploads = DatabaseUploads(library, stored) if stored else FolderUploads(library, uploads)
         self._sample = sample
         self._asks_sample = sample is not None
         self._rags: dict[tuple[str, bool], SelfRAG] = {}

@@ -1,16 +1,15 @@
 """The graph as shapes that a page can draw by itself: small, since the page tells beside it what each node decided."""
 
-from functools import cache
 from typing import Any
 
 from app.drawing.layout import EDGES, LOOPS, MARGIN, REGENERATE, REQUERY, Layout
 from app.drawing.svg import PURPOSES, arrow_tip, rounded
 
 SMALL = Layout(width=104, height=52, gap=20, aisle=58)
+PARTS = {**dict.fromkeys(REQUERY, "re-query"), **dict.fromkeys(REGENERATE, "regenerate")}
 TRIM = MARGIN / 2  # of the margin on each side, which no lane uses
 
 
-@cache
 def graph_drawing() -> dict[str, Any]:
     """Return where nodes and edges stand: boxes by their left upper corner, and edges as SVG paths."""
     left, top = -SMALL.half + TRIM, -TRIM
@@ -33,11 +32,7 @@ def graph_drawing() -> dict[str, Any]:
                 "target": target,
                 "label": edge.label,
                 "loop": LOOPS.get((source, target)),
-                "part_of": "re-query"
-                if (source, target) in REQUERY
-                else "regenerate"
-                if (source, target) in REGENERATE
-                else None,
+                "part_of": PARTS.get((source, target)),
                 "line": rounded(points := SMALL.route(source, target)),
                 "tip": arrow_tip(*points[-2:]),
             }

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncGenerator
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Header, Query, Request, Response
+from fastapi import APIRouter, Depends, Header, Query, Request, Response
 from fastapi.responses import StreamingResponse
 from fastapi.sse import format_sse_event
 from pydantic import BaseModel, ConfigDict, Field
@@ -76,9 +76,12 @@ def json_response(value: Any, status: int = 200, headers: dict[str, str] | None 
     return Response(as_json(named(value)), status, headers, "application/json")
 
 
-def owner_of(request: Request) -> str:
+async def owner_of(request: Request) -> str:
     """The name of the token that was sent; "" without tokens."""
     return str(request.state.owner)
+
+
+Owner = Annotated[str, Depends(owner_of)]
 
 
 def described(run: Run, *, result: bool = True) -> dict[str, Any]:
@@ -126,21 +129,21 @@ def json_api(service: Service) -> APIRouter:
     router = APIRouter(prefix="/api")
     runs = service.runs
 
-    async def start(question: Question, request: Request, *, outlives: bool) -> Run:
+    async def start(question: Question, owner: str, *, outlives: bool) -> Run:
         asked = as_text(question.question)
         return await service.start(
             asked,
             question.context(),
-            owner_of(request),
+            owner,
             outlives=outlives,
             conversation=[one.turn() for one in question.conversation],
             standalone=question.standalone and as_text(question.standalone),
         )
 
     @router.post("/ask", tags=["questions"], response_model=Result)
-    async def ask(question: Question, request: Request) -> Response:
+    async def ask(question: Question, owner: Owner, request: Request) -> Response:
         """Answer a question; the run's id is in the header X-Run-Id. A client that leaves ends the question."""
-        run = await start(question, request, outlives=False)
+        run = await start(question, owner, outlives=False)
         with runs.attended(run):
             await wait_for(run, request)
         if run.error:
@@ -150,38 +153,37 @@ def json_api(service: Service) -> APIRouter:
         return json_response(result_of(run).model_dump(mode="json"), headers={"X-Run-Id": run.id})
 
     @router.post("/runs", tags=["questions"], status_code=202)
-    async def start_run(question: Question, request: Request) -> Response:
+    async def start_run(question: Question, owner: Owner) -> Response:
         """Start a run, which outlives its client, and return its id at once."""
-        return started(await start(question, request, outlives=True))
+        return started(await start(question, owner, outlives=True))
 
     @router.post("/checks", tags=["checks"], status_code=202)
-    async def check_text(given: GivenText, request: Request) -> Response:
+    async def check_text(given: GivenText, owner: Owner) -> Response:
         """Start a check of a text against the documents, and return its run's id at once."""
-        return started(await service.check(TextToCheck(given.text, []), given.name, owner_of(request)))
+        return started(await service.check(TextToCheck(given.text, []), given.name, owner))
 
     @router.post("/checks/{name}", tags=["checks"], status_code=202, openapi_extra=RAW_BODY)
-    async def check_file(name: str, request: Request) -> Response:
+    async def check_file(name: str, owner: Owner, request: Request) -> Response:
         """Start a check of the body, a document of any kind whose name says which."""
         given = await asyncio.to_thread(text_of, name, await request.body())
-        return started(await service.check(given, name, owner_of(request)))
+        return started(await service.check(given, name, owner))
 
     @router.get("/runs", tags=["questions"])
-    async def last_runs(request: Request) -> Response:
+    async def last_runs(owner: Owner) -> Response:
         """List the last runs, the newest first, without their results."""
-        owner = owner_of(request)
         if service.shared:
             return json_response({"runs": await service.shared.last(owner)})
         return json_response({"runs": [described(run, result=False) for run in runs.of(owner)]})
 
     @router.get("/runs/{id_}", tags=["questions"])
-    async def get_run(id_: str, request: Request) -> Response:
+    async def get_run(id_: str, owner: Owner) -> Response:
         """Return the state of a run and, once it is finished, its result."""
-        return json_response(described(await service.run(id_, owner_of(request))))
+        return json_response(described(await service.run(id_, owner)))
 
     @router.delete("/runs/{id_}", tags=["questions"])
-    async def end_run(id_: str, request: Request) -> Response:
+    async def end_run(id_: str, owner: Owner) -> Response:
         """End a run; one that has ended stays as it is."""
-        run = await service.run(id_, owner_of(request))
+        run = await service.run(id_, owner)
         run.cancel()
         await run.wait()
         return json_response(described(run, result=False))
@@ -189,64 +191,62 @@ def json_api(service: Service) -> APIRouter:
     @router.get("/runs/{id_}/events", tags=["questions"], response_class=StreamingResponse)
     async def events(
         id_: str,
-        request: Request,
+        owner: Owner,
         last_event_id: Annotated[int, Header(ge=0)] = 0,
         after: Annotated[int, Query(ge=0)] = 0,
     ) -> EventStream:
         """Stream the events of a run as server-sent events, those after Last-Event-ID if there is such an event."""
-        run = await service.run(id_, owner_of(request))
+        run = await service.run(id_, owner)
         last = max(last_event_id, after)
         return EventStream(_encoded(run, last if last <= len(run.events) else 0))
 
     @router.get("/runs/{id_}/picture.svg", tags=["answers"])
-    async def picture(id_: str, request: Request) -> Response:
+    async def picture(id_: str, owner: Owner) -> Response:
         """Draw the way that a finished run took through the graph."""
-        drawn = named(result_of(await service.run(id_, owner_of(request)))).picture()
+        drawn = named(result_of(await service.run(id_, owner))).picture()
         return Response(drawn.data(".svg"), media_type="image/svg+xml", headers=PICTURE_POLICY)
 
     @router.get("/runs/{id_}/export", tags=["answers"])
-    async def export(id_: str, request: Request, form: Form = "markdown") -> Response:
+    async def export(id_: str, owner: Owner, form: Form = "markdown") -> Response:
         """Return an answer with its evidence as a file."""
-        run = await service.run(id_, owner_of(request))
+        run = await service.run(id_, owner)
         if run.checked:
             return attachment("claims", form, exported_check(named(run.checked), run.question, form))
         return attachment("answer", form, await asyncio.to_thread(exported, named(result_of(run)), run.numbered, form))
 
     @router.post("/runs/{id_}/feedback", tags=["answers"])
-    async def feedback(id_: str, given: Feedback, request: Request) -> Response:
+    async def feedback(id_: str, given: Feedback, owner: Owner) -> Response:
         """Keep what a person says of an answer, as a labelled example; the last word on a run counts."""
         if service.feedback is None:
             raise NotFoundError("This server keeps no feedback.")
-        owner = owner_of(request)
         result = result_of(await service.run(id_, owner))
         await asyncio.to_thread(service.feedback.add, owner, id_, given, result)
         return json_response({"kept": given.judgement})
 
-    async def cited(id_: str, number: int, request: Request) -> Citation:
-        run = await service.run(id_, owner_of(request))
+    async def cited(id_: str, number: int, owner: str) -> Citation:
+        run = await service.run(id_, owner)
         found = (run.checked or result_of(run)).citations
         if not 1 <= number <= len(found):
             raise NotFoundError(f"The answer has no citation {number}: it has {len(found)}.")
         return found[number - 1]
 
     @router.get("/runs/{id_}/citations/{number}", tags=["answers"])
-    async def citation(id_: str, number: int, request: Request) -> Response:
+    async def citation(id_: str, number: int, owner: Owner) -> Response:
         """Return where a quote stands: the text around it and, for a PDF, its rectangles on its page."""
-        one = await cited(id_, number, request)
+        one = await cited(id_, number, owner)
         return json_response(await service.sources.place(one, f"/api/runs/{id_}/citations/{number}/page.png"))
 
     @router.get("/runs/{id_}/citations/{number}/page.png", tags=["answers"])
     async def page_picture(
-        id_: str, number: int, request: Request, width: Annotated[int, Query(ge=100, le=3_000)] = 1_200
+        id_: str, number: int, owner: Owner, width: Annotated[int, Query(ge=100, le=3_000)] = 1_200
     ) -> Response:
         """Draw the page of a PDF on which a quote stands."""
-        return Response(await service.sources.picture(await cited(id_, number, request), width), media_type="image/png")
+        return Response(await service.sources.picture(await cited(id_, number, owner), width), media_type="image/png")
 
     @router.get("/settings", tags=["server"])
-    async def settings(request: Request) -> Response:
+    async def settings(owner: Owner) -> Response:
         """Return what a question may choose, the defaults, the models, what can be uploaded, and what to know."""
-        context, owner = service.rag.context, owner_of(request)
-        stamp = service.rag.stamp
+        context, stamp = service.rag.context, service.rag.stamp
         return json_response(
             {
                 "version": VERSION,
@@ -269,19 +269,19 @@ def json_api(service: Service) -> APIRouter:
         return json_response(graph_drawing())
 
     @router.get("/documents", tags=["documents"])
-    async def list_documents(request: Request) -> Response:
+    async def list_documents(owner: Owner) -> Response:
         """List the documents that are asked, with the reason for each that is left out."""
-        return json_response({"documents": await service.require_documents().listed(owner_of(request))})
+        return json_response({"documents": await service.require_documents().listed(owner)})
 
     @router.put("/documents/{name:path}", tags=["documents"], openapi_extra=RAW_BODY)
-    async def put_document(name: str, request: Request) -> Response:
+    async def put_document(name: str, owner: Owner, request: Request) -> Response:
         """Store the body as a document and index it; the answer says what was read, or why it was left out."""
-        return json_response(await service.require_documents().put(owner_of(request), name, request.stream()))
+        return json_response(await service.require_documents().put(owner, name, request.stream()))
 
     @router.delete("/documents/{name:path}", tags=["documents"], status_code=204)
-    async def remove_document(name: str, request: Request) -> Response:
+    async def remove_document(name: str, owner: Owner) -> Response:
         """Remove a document that was uploaded."""
-        await service.require_documents().remove(owner_of(request), name)
+        await service.require_documents().remove(owner, name)
         return Response(status_code=204)
 
     return router

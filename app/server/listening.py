@@ -13,7 +13,6 @@ import uvicorn
 from fastapi import FastAPI
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from app.server.runs import Runs
 from core.errors import RequestError
 
 MOST_CONNECTIONS = 4_000
@@ -58,8 +57,8 @@ class TimedProtocol(H11Protocol):
             self._timer = None
 
 
-def server_of(app: FastAPI, on_start: Callable[[], None], runs: Runs | None = None) -> uvicorn.Server:
-    """A server with limits on connections, heads and the time that it takes to end; ``runs`` close at a signal."""
+def server_of(app: FastAPI, on_start: Callable[[], None]) -> uvicorn.Server:
+    """A server with limits on connections, heads and the time that it takes to end; at a signal it takes no new run."""
 
     class Server(uvicorn.Server):
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -67,8 +66,7 @@ def server_of(app: FastAPI, on_start: Callable[[], None], runs: Runs | None = No
             on_start()
 
         def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-            if runs:
-                runs.closing = True
+            app.state.service.runs.closing = True
             super().handle_exit(sig, frame)
 
     logging.getLogger("uvicorn.error").setLevel(logging.ERROR)

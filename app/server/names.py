@@ -109,20 +109,17 @@ def entry_of(source: Source) -> dict[str, Any]:
 _current: ContextVar[Callable[[], Names] | None] = ContextVar("selfrag_names", default=None)
 
 
-class NamesMiddleware:
+def naming(app: ASGIApp, names: Callable[[], Names]) -> ASGIApp:
     """ASGI middleware: let `named` tell the names that there are when it is called, also late in a stream."""
 
-    def __init__(self, app: ASGIApp, names: Callable[[], Names]) -> None:
-        self._app = app
-        self._names = names
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle one request."""
-        token = _current.set(self._names)
+    async def handle(scope: Scope, receive: Receive, send: Send) -> None:
+        token = _current.set(names)
         try:
-            await self._app(scope, receive, send)
+            await app(scope, receive, send)
         finally:
             _current.reset(token)
+
+    return handle
 
 
 def named(value: T, key: str = "") -> T:

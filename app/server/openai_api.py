@@ -3,7 +3,7 @@
 import json
 import re
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterator
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
@@ -68,7 +68,7 @@ class Completion:
 
     id: str
     created: int
-    usage_follows: bool = False
+    usage_follows: bool
 
     def chunk(self, delta: dict[str, Any], finish: str | None = None, **more: Any) -> bytes:
         """A chunk of a stream."""
@@ -76,15 +76,18 @@ class Completion:
         usage = {"usage": None} if self.usage_follows else {}
         return _event({**self._head("chat.completion.chunk"), "choices": choices, **usage, **more})
 
-    def usage(self, usage: dict[str, Any]) -> bytes:
-        """The chunk that holds the usage alone."""
-        return _event({**self._head("chat.completion.chunk"), "choices": [], "usage": usage})
+    def end(self, delta: dict[str, Any], result: Result | None, **more: Any) -> Iterator[bytes]:
+        """The last chunks of a stream, of which one holds the usage alone."""
+        yield self.chunk(delta, "stop", **more)
+        if self.usage_follows:
+            yield _event({**self._head("chat.completion.chunk"), "choices": [], "usage": _usage(result)})
+        yield format_sse_event(data_str="[DONE]")
 
-    def whole(self, message: dict[str, Any], usage: dict[str, Any], **more: Any) -> Response:
+    def whole(self, message: dict[str, Any], result: Result | None, **more: Any) -> Response:
         """The answer in one piece."""
         full = {"role": "assistant", "refusal": None, **message}
         choices = [{"index": 0, "message": full, "logprobs": None, "finish_reason": "stop"}]
-        return json_response({**self._head("chat.completion"), "choices": choices, "usage": usage, **more})
+        return json_response({**self._head("chat.completion"), "choices": choices, "usage": _usage(result), **more})
 
     def _head(self, kind: str) -> dict[str, Any]:
         return {"id": f"chatcmpl-{self.id}", "object": kind, "created": self.created, "model": MODEL}
@@ -113,18 +116,16 @@ def openai_api(service: Service) -> APIRouter:
         question = question_of(asked.messages)
         include_usage = bool(asked.stream and asked.stream_options and asked.stream_options.include_usage)
         if question.startswith(TASK):
-            done = Completion("task", int(time.time()), usage_follows=include_usage)
-            text, nothing = task_answer(question), _usage(None)
-            if asked.stream:
-                return EventStream(_task_chunks(done, text, nothing if include_usage else None))
-            return done.whole({"content": text}, nothing)
+            done, text = Completion("task", int(time.time()), include_usage), task_answer(question)
+            return EventStream(_task_chunks(done, text)) if asked.stream else done.whole({"content": text}, None)
         options = asked.self_rag or AskOptions()
         context = options.context(
             temperature=asked.temperature, answer_tokens=asked.most_tokens(service.rag.context.answer_tokens)
         )
         conversation = conversation_before(asked.messages)
         run = await service.start(question, context, str(request.state.owner), conversation=conversation)
-        answer = _Answer(service, run, str(request.base_url), include_usage)
+        completion = Completion(run.id, int(run.began.timestamp()), include_usage)
+        answer = _Answer(service, run, completion, str(request.base_url))
         if asked.stream:
             return EventStream(answer.chunks(), headers={"X-Run-Id": run.id})
         with service.runs.attended(run):
@@ -140,12 +141,8 @@ class _Answer:
 
     _service: Service
     _run: Run
+    _completion: Completion
     _base_url: str
-    _include_usage: bool
-
-    @property
-    def _made(self) -> Completion:
-        return Completion(self._run.id, int(self._run.began.timestamp()), usage_follows=self._include_usage)
 
     def whole(self) -> Response:
         """The answer in one piece, or its error."""
@@ -155,13 +152,13 @@ class _Answer:
         content = self._content(result)
         trace = "".join(map(_line_of, self._run.events))
         message = {"content": content, "reasoning_content": trace, "annotations": self._annotations(result, content)}
-        answer = self._made.whole(message, _usage(result), self_rag=self._extension(result))
+        answer = self._completion.whole(message, result, self_rag=self._extension(result))
         answer.headers["X-Run-Id"] = self._run.id
         return answer
 
     async def chunks(self) -> AsyncGenerator[bytes, None]:
         """The trace while the run goes on, then the answer, its sources, and its end; or an event with the error."""
-        made = self._made
+        made = self._completion
         with self._service.runs.attended(self._run):
             yield made.chunk({"role": "assistant", "content": ""})
             async for event in self._run.follow():
@@ -179,10 +176,8 @@ class _Answer:
         yield made.chunk({}, event=_status(str(result.outcome), done=True))
         annotations = self._annotations(result, content)
         delta = {"annotations": annotations} if annotations else {}
-        yield made.chunk(delta, "stop", self_rag=self._extension(result))
-        if self._include_usage:
-            yield made.usage(_usage(result))
-        yield format_sse_event(data_str="[DONE]")
+        for chunk in made.end(delta, result, self_rag=self._extension(result)):
+            yield chunk
 
     def _ended(self) -> Result | Exception:
         """The answer, or what went wrong if there is none."""
@@ -245,13 +240,11 @@ def task_answer(prompt: str) -> str:
     return json.dumps({wanted[1]: "" if wanted[1] in ("text", "prompt") else []})
 
 
-async def _task_chunks(made: Completion, text: str, usage: dict[str, Any] | None) -> AsyncGenerator[bytes, None]:
+async def _task_chunks(made: Completion, text: str) -> AsyncGenerator[bytes, None]:
     yield made.chunk({"role": "assistant", "content": ""})
     yield made.chunk({"content": text})
-    yield made.chunk({}, "stop")
-    if usage:
-        yield made.usage(usage)
-    yield format_sse_event(data_str="[DONE]")
+    for chunk in made.end({}, None):
+        yield chunk
 
 
 def _event(value: dict[str, Any]) -> bytes:

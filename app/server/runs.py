@@ -5,6 +5,7 @@ import logging
 import secrets
 import time
 import traceback
+from collections import Counter
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
 from contextlib import aclosing, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
@@ -188,17 +189,17 @@ class Runs:
         self._others = 0
         self._seconds = USUAL_SECONDS
 
-    def start(
-        self, question: str, ask: Ask, *, owner: str = "", outlives: bool = False, kind: Kind = "question"
-    ) -> Run:
-        """Queue a question, which ``ask`` answers event by event. Raises `QueueFullError`."""
-        self._require_room()
-        return self.add(Run(question, owner, outlives, kind), ask)
+    def start(self, run: Run, ask: Ask) -> Run:
+        """Queue a run, which ``ask`` answers event by event. Raises `QueueFullError`."""
+        with self.room():
+            return self.add(run, ask)
 
     def add(self, run: Run, ask: Ask) -> Run:
-        """Queue a run, however many are waiting."""
+        """Queue a run, however many are waiting; of one that another server had only what is new is told."""
         self._runs[run.id] = run
-        if not run.events:
+        if run.events:
+            ask = _untold(ask, run.events)
+        else:
             run.add("queued")
         run.task = asyncio.create_task(self._answer(run, ask))
         run.task.add_done_callback(lambda _: self._end(run))
@@ -246,7 +247,10 @@ class Runs:
     @contextmanager
     def room(self) -> Iterator[None]:
         """Count as one that waits while the block lasts. Raises `QueueFullError`."""
-        self._require_room()
+        if self.closing:
+            raise ClosingError
+        if self.count("queued") + self.count("running") + self._others >= self.at_once + self._queue:
+            raise QueueFullError(max(1, round(self._seconds / self.at_once)))
         self._others += 1
         try:
             yield
@@ -269,12 +273,6 @@ class Runs:
         for run in local:
             await run.kept()
 
-    def _require_room(self) -> None:
-        if self.closing:
-            raise ClosingError
-        if self.count("queued") + self.count("running") + self._others >= self.at_once + self._queue:
-            raise QueueFullError(max(1, round(self._seconds / self.at_once)))
-
     async def _answer(self, run: Run, ask: Ask) -> None:
         async with self._places:
             if not run.elsewhere:
@@ -287,7 +285,9 @@ class Runs:
                     async for event in events:
                         record(event, run)
             except Exception as error:  # noqa: BLE001 - whatever it is, the run's client is told
-                _fail(run, error)
+                if not isinstance(error, SelfRAGError):
+                    log.error("%s", Secrets().redacted(clean(traceback.format_exc())))
+                run.fail(error)
             self._seconds += (time.monotonic() - began - self._seconds) / 10
 
     def _end(self, run: Run) -> None:
@@ -333,7 +333,19 @@ def finish(run: Run, result: Result, numbered: str) -> None:
     run.add("finished", result=result.model_dump(mode="json"))
 
 
-def _fail(run: Run, error: Exception) -> None:
-    if not isinstance(error, SelfRAGError):
-        log.error("%s", Secrets().redacted(clean(traceback.format_exc())))
-    run.fail(error)
+def _untold(ask: Ask, told: Sequence[RunEvent]) -> Ask:
+    """Leave out of what a run tells anew the nodes that its events have told to their end."""
+    finished = Counter(event.data["node"] for event in told if event.kind == "node_finished")
+    starting, ending = finished.copy(), finished
+
+    async def new() -> AsyncGenerator[Any, None]:
+        async with aclosing(ask()) as events:
+            async for event in events:
+                if isinstance(event, NodeStarted) and starting[event.node] > 0:
+                    starting[event.node] -= 1
+                elif isinstance(event, NodeFinished) and ending[event.node] > 0:
+                    ending[event.node] -= 1
+                elif not (isinstance(event, DraftToken) and ending["generate"] + ending["direct_generate"] > 0):
+                    yield event
+
+    return new

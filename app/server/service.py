@@ -1,4 +1,4 @@
-"""What both APIs share: how a question is started, and the options that it may have."""
+"""What the APIs share: the server's options, those of a question, and how its runs are started and answered."""
 
 from __future__ import annotations
 
@@ -6,25 +6,27 @@ import asyncio
 import math
 import time
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import suppress
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
 from datetime import date
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
+from langgraph.checkpoint.base import BaseCheckpointSaver
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from app.checking.checked_text import check_events
 from app.checking.text_to_check import TextToCheck
+from app.conversations.checkpoints import answered, can_resume
 from app.conversations.feedback import FeedbackStore
 from app.drift import drift_since
+from app.front_door import SelfRAG, question_after
 from app.results.events import Event
-from app.server.asking import Asking
+from app.server.access import Access
 from app.server.documents import Documents
 from app.server.errors import NotFoundError
 from app.server.metrics import Metrics
-from app.server.runs import Run, UnknownRunError
+from app.server.runs import Ask, Run, Runs, UnknownRunError
 from app.server.sources import Sources
-from app.server.threads import ThreadRuns
 from core.errors import RequestError
 from core.text import one_line
 from core.types import Fallback, Turn
@@ -34,6 +36,7 @@ from run.initial_state import require_conversation, require_question, require_st
 
 if TYPE_CHECKING:
     from app.server.shared_runs import SharedRuns
+    from app.server.threads import ThreadRuns
 
 DRIFT_SECONDS = 3_600.0
 UNNAMED = "Your text"  # that is checked
@@ -82,10 +85,39 @@ CHOICES: dict[str, Any] = {
 }
 
 
+@dataclass(frozen=True)
+class ServerOptions:
+    """The limits of a server; ``lists_sources`` in the text of an answer, for clients that show no annotations.
+
+    With ``mcp_allow_write`` agents may upload documents over MCP.
+    """
+
+    access: Access = field(default_factory=Access)
+    at_once: int = 8
+    queue: int = 32
+    largest_upload: int = 50_000_000
+    lists_sources: bool = True
+    mcp_allow_write: bool = False
+
+
+class Asked(BaseModel):
+    """What a run that is in no thread was asked with: those of a question, or the text that is checked."""
+
+    context: Context | None = None
+    conversation: list[Turn] = []
+    standalone: str | None = None
+    text: str = ""
+    headings: list[tuple[int, int]] = []
+
+
 @dataclass
-class Service(Asking):
+class Service:
     """The models, the documents and the runs of a server."""
 
+    rag: SelfRAG
+    runs: Runs
+    options: ServerOptions
+    documents: Documents | None = None
     sources: Sources = field(default_factory=Sources)
     feedback: FeedbackStore | None = None
     metrics: Metrics = field(default_factory=Metrics)
@@ -115,41 +147,22 @@ class Service(Asking):
         conversation: Sequence[Turn] = (),
         standalone: str | None = None,
     ) -> Run:
-        """Start a run, with drafts streamed if it outlives its client, who then follows its events.
-
-        Raises `RequestError` for a question that cannot be asked, or a filter that nothing fits.
-        """
+        """Start a run. Raises `RequestError` for a question that cannot be asked, or a filter that nothing fits."""
         require_question(question)
         turns, standalone = require_conversation(conversation), require_standalone(standalone)
         context = await self.fitting(owner, context)
-        if self.shared:
-            run = Run(question, owner, outlives)
-            await self.shared.start_question(run, context, turns, standalone)
-            return run
-        rag = self.rag_of(owner)
-        chosen = context.strategy if context and "strategy" in context.model_fields_set else None
-        tokens = outlives and self.streams_drafts(chosen)
-
-        def ask() -> AsyncGenerator[Event, None]:
-            return rag.astream(question, context, tokens=tokens, conversation=turns, standalone=standalone)
-
-        return self.runs.start(question, ask, owner=owner, outlives=outlives)
+        asked = Asked(context=context, conversation=turns, standalone=standalone)
+        return await self._start(Run(question, owner, outlives), asked)
 
     async def check(self, given: TextToCheck, name: str, owner: str) -> Run:
         """Start a check of a text, which outlives its client."""
-        name = one_line(name) or UNNAMED
+        run = Run(one_line(name) or UNNAMED, owner, outlives=True, kind="check")
+        return await self._start(run, Asked(text=given.text, headings=given.headings))
+
+    async def _start(self, run: Run, asked: Asked) -> Run:
         if self.shared:
-            run = Run(name, owner, outlives=True, kind="check")
-            await self.shared.start_check(run, given)
-            return run
-        rag = self.rag_of(owner)
-        return self.runs.start(
-            name,
-            lambda: check_events(lambda progress: rag.acheck(given.text, headings=given.headings, progress=progress)),
-            kind="check",
-            owner=owner,
-            outlives=True,
-        )
+            return await self.shared.start(run, asked)
+        return self.runs.start(run, self.ask_of(run, asked))
 
     async def run(self, id_: str, owner: str) -> Run:
         """Return a run of the owner's, of another server too, or that only its thread still has.
@@ -165,13 +178,52 @@ class Service(Asking):
             raise UnknownRunError
         return await self.threads.run(id_, owner)
 
-    async def require_ready(self) -> None:
-        """Raise `RequestError` if the database of the documents and runs cannot be reached."""
-        if self.shared:
-            await self.shared.require_reachable()
-
     def require_documents(self) -> Documents:
         """Return the documents. Raises `NotFoundError` where there are none."""
         if self.documents is None:
             raise NotFoundError("This server asks a retriever of its own, and holds no documents.")
         return self.documents
+
+    async def fitting(self, owner: str, context: Context | None) -> Context | None:
+        """Return the context with whole paths for names in its filter.
+
+        Raises `RequestError` for a filter that nothing fits which the owner may see.
+        """
+        if self.documents and context and (given := context.filter):
+            given = given.model_copy(update={"sources": tuple(map(self.documents.names.pattern, given.sources))})
+            await self.documents.require_fitting(owner, given)
+            context = context.model_copy(update={"filter": given})
+        return context
+
+    def streams_drafts(self, strategy: str | None) -> bool:
+        """Tell whether drafts can be shown as they are written: several at a time would be shown mixed."""
+        return (strategy or self.rag.context.strategy) == "combined"
+
+    def rag_of(self, owner: str) -> SelfRAG:
+        """Return the models over the owner's documents, which are brought in step meanwhile."""
+        if self.documents is None:
+            return self.rag
+        self.documents.refresh()
+        return self.documents.rag_of(owner)
+
+    def ask_of(self, run: Run, asked: Asked, saver: BaseCheckpointSaver[str] | None = None) -> Ask:
+        """Return how a run that is in no thread is answered; one that was begun goes on from what ``saver`` has of it.
+
+        Drafts are streamed if the run outlives its client, who then follows its events. A check starts anew.
+        """
+        rag, context = self.rag_of(run.owner), asked.context
+        if run.kind == "check":
+            return lambda: check_events(
+                lambda progress: rag.acheck(asked.text, headings=asked.headings, progress=progress)
+            )
+        chosen = context.strategy if context and "strategy" in context.model_fields_set else None
+        tokens = run.outlives and self.streams_drafts(chosen)
+
+        async def ask() -> AsyncGenerator[Event, None]:
+            resumes = saver and run.events and await can_resume(rag, saver, run.id)
+            given = None if resumes else question_after(run.question, asked.conversation, asked.standalone)
+            async with aclosing(answered(rag, saver, run.id, given, context, tokens=tokens)) as events:
+                async for event in events:
+                    yield event
+
+        return ask

@@ -4,30 +4,23 @@ import asyncio
 import json
 import logging
 import weakref
-from collections import Counter
-from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import aclosing, asynccontextmanager, suppress
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import Any, TypeVar
 
-from app.checking.checked_text import CheckedText, check_events
-from app.checking.text_to_check import TextToCheck
-from app.conversations.checkpoints import answered, can_resume
+from app.checking.checked_text import CheckedText
 from app.conversations.postgres.leases import Lease
 from app.conversations.postgres.runs import Ending, KeptEvent, KeptRun, RunTable
 from app.conversations.thread import LeaseLostError, ThreadBusyError
-from app.front_door import question_after
-from app.results.events import DraftToken, Event, NodeFinished, NodeStarted
 from app.results.result import Result
-from app.server.asking import Asking
 from app.server.errors import said_by
-from app.server.runs import Ask, Kind, Run, RunEvent, UnknownRunError
+from app.server.runs import Kind, Run, RunEvent, UnknownRunError
+from app.server.service import Asked, Service
 from app.server.threads import EXPIRE_SECONDS, ThreadRuns
 from core.errors import RequestError, SelfRAGError
 from core.text import as_json
-from core.types import Turn
-from run.context import Context
 
 POLL_SECONDS = 0.2  # between two looks for events that other servers keep
 TAKE_SECONDS = 1.0  # between two looks for runs that nobody answers any more
@@ -46,12 +39,11 @@ class SharedRuns:
     Other servers are asked by looking at the table, not by LISTEN, which a pooler in transaction mode does not carry.
     """
 
-    def __init__(self, asking: Asking, table: RunTable, thread_runs: ThreadRuns | None) -> None:
-        self._asking = asking
+    def __init__(self, service: Service, table: RunTable, thread_runs: ThreadRuns) -> None:
+        self._service = service
         self._table = table
         self._thread_runs = thread_runs
-        if thread_runs:
-            thread_runs.holder = self
+        thread_runs.shared = self
         self._leases: dict[str, Lease] = {}
         self._watched: weakref.WeakValueDictionary[str, Run] = weakref.WeakValueDictionary()
         self._ending: set[asyncio.Future[Any]] = set()
@@ -66,36 +58,21 @@ class SharedRuns:
         try:
             yield
         finally:
-            self._asking.runs.closing = True
+            self._service.runs.closing = True
             await self._drain()
             for one in looking:
                 one.cancel()
             await asyncio.gather(*looking, return_exceptions=True)
             self._threads.shutdown()
 
-    async def start(self, run: Run, asked: dict[str, Any], ask: Callable[[Lease], Ask]) -> None:
+    async def start(self, run: Run, asked: Asked) -> Run:
         """Keep a new run, and queue it here. Raises `QueueFullError`, and `StoreUnavailable`."""
-        with self._asking.runs.room():
-            given = (run.id, run.owner, run.kind, run.thread, run.question, as_json(asked), run.began)
-            kept = KeptRun(*given, run.outlives)
+        with self._service.runs.room():
+            given = as_json(asked.model_dump(mode="json", exclude_unset=True))
+            kept = KeptRun(run.id, run.owner, run.kind, run.thread, run.question, given, run.began, run.outlives)
             lease = await self._call(partial(self._table.begin, kept))
-            self._answer(run, lease, ask(lease))
-
-    async def start_question(
-        self, run: Run, context: Context | None, conversation: Sequence[Turn], standalone: str | None
-    ) -> None:
-        """As `start`, of a question that is in no thread."""
-        asked = {
-            "context": context.model_dump(mode="json", exclude_unset=True) if context else None,
-            "conversation": list(conversation),
-            "standalone": standalone,
-        }
-        await self.start(run, asked, lambda lease: self._question(run, asked, lease))
-
-    async def start_check(self, run: Run, text: TextToCheck) -> None:
-        """As `start`, of a text to check."""
-        asked = {"text": text.text, "headings": text.headings}
-        await self.start(run, asked, lambda _: self._check(run, asked))
+            self._hold(run, lease)
+            return self._service.runs.add(run, self._service.ask_of(run, asked, self._table.saver(lease)))
 
     async def hold(self, run: Run) -> None:
         """Take a run of a thread, which is kept since its turn was begun."""
@@ -150,10 +127,6 @@ class SharedRuns:
                 return True
         return False
 
-    def _answer(self, run: Run, lease: Lease, ask: Ask) -> None:
-        self._hold(run, lease)
-        self._asking.runs.add(run, ask)
-
     def _hold(self, run: Run, lease: Lease) -> None:
         self._leases[run.id] = lease
         run.journal = self.keep
@@ -162,8 +135,7 @@ class SharedRuns:
         if lease := self._leases.pop(run.id, None):
             lease.forget()
         self._watched[run.id] = run
-        if self._thread_runs:
-            self._thread_runs.answers.leave(run.id)
+        self._thread_runs.answers.leave(run.id)
         run.leave(partial(self._ask_to_end, run.id))
 
     def _ask_to_end(self, id_: str) -> None:
@@ -171,29 +143,8 @@ class SharedRuns:
         self._ending.add(asking)
         asking.add_done_callback(self._ending.discard)
 
-    def _question(self, run: Run, asked: dict[str, Any], lease: Lease) -> Ask:
-        rag = self._asking.rag_of(run.owner)
-        context = Context.model_validate(asked["context"]) if asked["context"] else None
-        tokens = run.outlives and self._asking.streams_drafts((asked["context"] or {}).get("strategy"))
-
-        async def ask() -> AsyncGenerator[Event, None]:
-            given = question_after(run.question, asked["conversation"], asked["standalone"])
-            saver = self._table.saver(lease)
-            resumes = bool(run.events) and await can_resume(rag, saver, run.id)
-            stream = answered(rag, saver, run.id, None if resumes else given, context, tokens=tokens)
-            async with aclosing(stream) as events:
-                async for event in events:
-                    yield event
-
-        return ask
-
-    def _check(self, run: Run, asked: dict[str, Any]) -> Ask:
-        rag = self._asking.rag_of(run.owner)
-        headings = [(start, end) for start, end in asked["headings"]]
-        return lambda: check_events(lambda progress: rag.acheck(asked["text"], headings=headings, progress=progress))
-
     async def _poll(self) -> None:
-        if self._asking.runs.closing:  # and clients are still waited for
+        if self._service.runs.closing:  # and clients are still waited for
             await self._hand_over_waiting()
         watched = {id_: len(run.events) for id_, run in self._watched.items() if not run.ended}
         if watched:
@@ -203,62 +154,53 @@ class SharedRuns:
         if self._leases:
             cancelled, lost = await self._call(partial(self._table.stopped, dict(self._leases)))
             for id_ in cancelled:
-                if run := self._asking.runs.answered_here(id_):
+                if run := self._service.runs.answered_here(id_):
                     run.cancel()
             for id_ in lost:
-                run = self._asking.runs.answered_here(id_)
+                run = self._service.runs.answered_here(id_)
                 # One that has ended here has no lease either, from when its end is kept.
                 if id_ in self._leases and run and run.state in ("queued", "running"):
                     self._lose(run)
 
     async def _take_over(self) -> None:
         """Take runs that nobody answers, as many as can begin at once."""
-        if room := self._asking.runs.free_places():
-            owners = [name for name, _ in self._asking.options.access.tokens] or [""]
+        if room := self._service.runs.free_places():
+            owners = [name for name, _ in self._service.options.access.tokens] or [""]
             for kept in await self._call(partial(self._table.orphans, owners, room)):
                 with suppress(ThreadBusyError):  # another server was faster
                     await self._go_on(kept)
 
     async def _go_on(self, kept: KeptRun) -> None:
+        """Take a run that nobody answers, and answer it, or end it.
+
+        One whose client waited for it ends as cancelled: the client went with its server.
+        """
         lease = await self._call(partial(self._table.take, kept.id))
         try:
             run = await self._loaded(kept)
-            again = await self._asking_again(kept, run, lease)
+            if run.ended:  # since the table was looked at
+                await self._call(lease.release)
+                return
+            self._hold(run, lease)
+            if kept.cancelled or not kept.outlives:
+                await self._end(run)
+            elif not kept.thread:
+                asked = Asked.model_validate(json.loads(kept.asked))
+                self._service.runs.add(run, self._service.ask_of(run, asked, self._table.saver(lease)))
+            elif not await self._thread_runs.go_on(run):
+                await self._end(run)
         except BaseException as error:
+            self._leases.pop(kept.id, None)
             await self._call(lease.release)
             if isinstance(error, RequestError) and not isinstance(error, ThreadBusyError):
                 log.warning("%s", error)
                 return
             raise
-        if run.ended:  # since the table was looked at
-            await self._call(lease.release)
-        elif again:
-            ask, on_end = again
-            self._answer(run, lease, _without(ask, run.events))
-            if run.task:
-                run.task.add_done_callback(lambda _: on_end())
-        else:
-            self._hold(run, lease)
-            await self._end(kept, run)
 
-    async def _asking_again(self, kept: KeptRun, run: Run, lease: Lease) -> tuple[Ask, Callable[[], None]] | None:
-        """Return how to go on with a run, and what to do at its end; None for one that is to be ended.
-
-        A check starts again from the beginning. A run whose client waited for it ends: the client went with its server.
-        """
-        if kept.thread:
-            threads = self._thread_runs
-            return await threads.go_on(kept.id, kept.owner) if threads and not kept.cancelled else None
-        if kept.cancelled or not kept.outlives:
-            return None
-        asked = json.loads(kept.asked)
-        ask = self._check(run, asked) if kept.kind == "check" else self._question(run, asked, lease)
-        return ask, lambda: None
-
-    async def _end(self, kept: KeptRun, run: Run) -> None:
+    async def _end(self, run: Run) -> None:
         """End a run that needs no more answering: with what its thread kept of it, or as cancelled."""
-        if kept.thread and self._thread_runs:
-            await self._thread_runs.tell_end(run, kept.owner)
+        if run.thread:
+            await self._thread_runs.tell_end(run)
         if run.state in ("queued", "running"):
             run.state = "cancelled"
             run.add("cancelled")
@@ -283,7 +225,7 @@ class SharedRuns:
         await asyncio.gather(*(self._hand_over(run) for run in here if not run.ended and not run.elsewhere))
 
     def _answered_here(self) -> list[Run]:
-        return [run for id_ in list(self._leases) if (run := self._asking.runs.answered_here(id_))]
+        return [run for id_ in list(self._leases) if (run := self._service.runs.answered_here(id_))]
 
     async def _hand_over_waiting(self) -> None:
         waiting = [run for run in self._answered_here() if run.state == "queued" and run.outlives]
@@ -335,24 +277,6 @@ def _tell(run: Run, event: KeptEvent) -> None:
 
 def _with_numbers(event: RunEvent, run: Run) -> dict[str, Any]:
     return {**event.data, "numbered": run.numbered} if event.kind == "finished" and run.result else event.data
-
-
-def _without(ask: Ask, told: Iterable[RunEvent]) -> Ask:
-    """Leave out of what a run tells anew the nodes that its events have told to their end."""
-    finished = Counter(event.data["node"] for event in told if event.kind == "node_finished")
-    starting, ending = finished.copy(), finished
-
-    async def new() -> AsyncGenerator[Any, None]:
-        async with aclosing(ask()) as events:
-            async for event in events:
-                if isinstance(event, NodeStarted) and starting[event.node] > 0:
-                    starting[event.node] -= 1
-                elif isinstance(event, NodeFinished) and ending[event.node] > 0:
-                    ending[event.node] -= 1
-                elif not (isinstance(event, DraftToken) and ending["generate"] + ending["direct_generate"] > 0):
-                    yield event
-
-    return new
 
 
 def _listed(kept: KeptRun) -> dict[str, Any]:

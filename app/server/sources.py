@@ -12,36 +12,39 @@ from core.types import Citation
 from retrieval.sandbox.pages import PageReader
 from retrieval.store import Surroundings
 
-Around = Callable[[Citation], "Surroundings"]
+Around = Callable[[Citation], Surroundings]
+
+
+def in_passage(citation: Citation) -> Surroundings:
+    """Return what of its passage stands around a citation, where nothing else is known."""
+    passage, start, end = citation["passage"], citation["start"], citation["end"]
+    return Surroundings(passage[:start], passage[start:end], passage[end:])
 
 
 class Sources:
     """Shows citations in their documents; ``around`` finds the text around one, ``pages`` reads PDFs."""
 
-    def __init__(self, around: Around | None = None, pages: PageReader | None = None) -> None:
+    def __init__(self, around: Around = in_passage, pages: PageReader | None = None) -> None:
         self.pages = pages
         self._around = around
         self._reading = asyncio.Lock()  # one page at a time, and no thread that waits for its turn
 
     async def place(self, citation: Citation, address: str) -> dict[str, Any]:
         """Return a quote in its surroundings, and where it is on its page, whose picture is at ``address``."""
-        passage, start, end = citation["passage"], citation["start"], citation["end"]
+        around = await asyncio.to_thread(self._around, citation)
         told: dict[str, Any] = {
             "kind": "text",
-            "before": passage[:start],
-            "quote": passage[start:end],
-            "after": passage[end:],
+            "before": around.before,
+            "quote": around.quote,
+            "after": around.after,
             "section": section_of(citation),
             "place": location(citation["source"], citation["page"], citation["row"]),
             **{key: citation.get(key) for key in ("source", "page", "row", "date")},
         }
-        if self._around is None:
-            return told
-        around = await asyncio.to_thread(self._around, citation)
-        told |= {"before": around.before, "quote": around.quote, "after": around.after}
         if self.pages and (indexed := _page_of(citation, around)):
             path, page, checksum = indexed
-            rest = {"before": passage[:start], "after": passage[end:]}
+            near = in_passage(citation)
+            rest = {"before": near.before, "after": near.after}
             async with self._reading:
                 placed = await asyncio.to_thread(self.pages.place_quote, path, page, around.quote, checksum, **rest)
             if placed:
@@ -52,9 +55,9 @@ class Sources:
 
     async def picture(self, citation: Citation, width: int) -> bytes:
         """Draw the page of a citation. Raises `NotFoundError` where there is none, or the file has changed."""
-        around = await asyncio.to_thread(self._around, citation) if self._around else None
+        around = await asyncio.to_thread(self._around, citation)
         drawn = None
-        if self.pages and around and (indexed := _page_of(citation, around)):
+        if self.pages and (indexed := _page_of(citation, around)):
             path, page, checksum = indexed
             async with self._reading:
                 drawn = await asyncio.to_thread(self.pages.render_page, path, page, checksum, width)

@@ -3,43 +3,39 @@
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-from app.conversations.answering import NotKept, ThreadAnswers
+from app.conversations.answering import ThreadAnswers
 from app.conversations.thread import ThreadBusyError, ThreadStorageError, ThreadTurn, UnknownThreadError
-from app.results.events import Event, NodeFinished, NodeStarted
-from app.server.asking import Asking
-from app.server.runs import INTERNAL, Ask, Run, State, UnknownRunError, finish, record
+from app.results.events import NodeFinished, NodeStarted
+from app.server.runs import INTERNAL, Run, State, UnknownRunError, finish, record
 from core.errors import SelfRAGError
 from run.context import Context
+
+if TYPE_CHECKING:
+    from app.server.service import Service
+    from app.server.shared_runs import SharedRuns
 
 EXPIRE_SECONDS = 3_600.0  # from one look for old threads to the next
 SPENT = {"seconds", "model_calls", "input_tokens", "cached_input_tokens", "output_tokens"}
 log = logging.getLogger("selfrag.server")
 
 
-class Holder(Protocol):
-    """Keeps which of several servers answers the run of a thread."""
-
-    async def hold(self, run: Run) -> None: ...
-    async def end_thread(self, thread: str) -> None: ...
-
-
 class ThreadRuns:
     """Starts the questions of threads as runs, which keep the run's id in the thread and outlive the server."""
 
-    def __init__(self, asking: Asking, answers: ThreadAnswers) -> None:
+    def __init__(self, service: "Service", answers: ThreadAnswers) -> None:
         self.answers = answers
         self.threads = answers.threads
-        self.holder: Holder | None = None
-        self._asking = asking
+        self.shared: SharedRuns | None = None
+        self._service = service
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None, None]:
         """Go on with what was cut off, and delete what is old; at the end leave what is running to the next start."""
-        if self.holder is None:
+        if self.shared is None:
             await self._resume_all()
         expiring = asyncio.create_task(self._expire())
         try:
@@ -60,46 +56,51 @@ class ThreadRuns:
         replaces: str | None = None,
     ) -> Run:
         """Start a question of a thread as a run. Raises as `ThreadAnswers.begin`, and `QueueFullError`."""
-        context = await self._asking.fitting(owner, context)
-        with self._asking.runs.room():
+        context = await self._service.fitting(owner, context)
+        with self._service.runs.room():
             turn = await asyncio.to_thread(
                 self.answers.begin, thread, question, context, owner=owner, standalone=standalone, replaces=replaces
             )
             run = _new_run(turn, owner)
-            if self.holder:
+            if self.shared:
                 try:
-                    await self.holder.hold(run)
+                    await self.shared.hold(run)
                 except BaseException:
                     self.answers.cancel(turn)
                     raise
-            return self._start(run, turn, owner)
+            return self._start(run, turn)
 
-    async def go_on(self, id_: str, owner: str) -> tuple[Ask, Callable[[], None]] | None:
-        """Take a question that another server had, to go on with, and to be given back; None if it has ended.
-
-        Raises `ThreadBusyError`.
-        """
-        turn = await asyncio.to_thread(self.threads.turn, id_, owner)
+    async def go_on(self, run: Run) -> bool:
+        """Go on with a question that another server had; False if it has ended. Raises `ThreadBusyError`."""
+        turn = await asyncio.to_thread(self.threads.turn, run.id, run.owner)
         if turn.state != "unfinished":
-            return None
-        await asyncio.to_thread(self.answers.claim, turn, owner)
-        return self._ask(turn, owner), lambda: self.answers.cancel(turn)
+            return False
+        await asyncio.to_thread(self.answers.claim, turn, run.owner)
+        self._start(run, turn)
+        return True
 
-    async def tell_end(self, run: Run, owner: str) -> None:
+    async def tell_end(self, run: Run) -> None:
         """Tell of a run what its thread has of its end, which is cancelled if it has none."""
-        turn = await asyncio.to_thread(self.threads.turn, run.id, owner)
+        turn = await asyncio.to_thread(self.threads.turn, run.id, run.owner)
         if turn.state == "unfinished":
-            await asyncio.to_thread(self.answers.claim, turn, owner)
+            await asyncio.to_thread(self.answers.claim, turn, run.owner)
             await asyncio.to_thread(self.answers.cancel, turn)
-            turn = await asyncio.to_thread(self.threads.turn, run.id, owner)
+            turn = await asyncio.to_thread(self.threads.turn, run.id, run.owner)
         _tell_end(turn, run)
 
     async def run(self, id_: str, owner: str) -> Run:
-        """Return the run of a turn as its thread has it. Raises `UnknownRunError`."""
+        """Return a run that has ended as its thread has it, its events made again. Raises `UnknownRunError`."""
         try:
-            return _run_of(await asyncio.to_thread(self.threads.turn, id_, owner), owner)
+            turn = await asyncio.to_thread(self.threads.turn, id_, owner)
         except UnknownThreadError:
             raise UnknownRunError from None
+        run = _new_run(turn, owner)
+        run.add("queued")
+        run.state = turn.state
+        if turn.result:
+            run.add("running")
+        _tell_end(turn, run)
+        return run
 
     async def described_turns(self, thread: str, owner: str) -> list[dict[str, Any]]:
         """Return the turns of a thread without their results; of one that is running here, as far as it is."""
@@ -112,33 +113,26 @@ class ThreadRuns:
     async def delete(self, thread: str, owner: str) -> None:
         """End what runs in a thread, and delete it for good. Raises `UnknownThreadError` and `ThreadBusyError`."""
         await asyncio.to_thread(self.threads.get, thread, owner)
-        await self._asking.runs.remove_thread(thread, owner)
-        if self.holder:
-            await self.holder.end_thread(thread)
+        await self._service.runs.remove_thread(thread, owner)
+        if self.shared:
+            await self.shared.end_thread(thread)
         await asyncio.to_thread(self.threads.delete, thread, owner)
 
-    def _ask(self, turn: ThreadTurn, owner: str) -> Ask:
-        rag, tokens = self._asking.rag_of(owner), self._asking.streams_drafts(turn.options.get("strategy"))
-
-        def ask() -> AsyncGenerator[Event | NotKept, None]:
-            return self.answers.astream(rag, turn, owner, tokens=tokens)
-
-        return ask
-
-    def _start(self, run: Run, turn: ThreadTurn, owner: str) -> Run:
-        self._asking.runs.add(run, self._ask(turn, owner))
+    def _start(self, run: Run, turn: ThreadTurn) -> Run:
+        rag, tokens = self._service.rag_of(run.owner), self._service.streams_drafts(turn.options.get("strategy"))
+        self._service.runs.add(run, lambda: self.answers.astream(rag, turn, run.owner, tokens=tokens))
         if run.task:  # which may be cancelled before it asks
             run.task.add_done_callback(lambda _: self.answers.cancel(turn))
         return run
 
     async def _resume_all(self) -> None:
-        owners = {name for name, _ in self._asking.options.access.tokens} or {""}
+        owners = {name for name, _ in self._service.options.access.tokens} or {""}
         try:
             for owner, turn in await asyncio.to_thread(self.answers.unfinished):
                 if owner in owners:
                     with suppress(ThreadBusyError):
                         self.answers.claim(turn, owner)
-                        self._start(_new_run(turn, owner), turn, owner)
+                        self._start(_new_run(turn, owner), turn)
         except ThreadStorageError as error:
             log.warning("%s", error)
 
@@ -154,10 +148,10 @@ class ThreadRuns:
         state: State = turn.state
         result = turn.result
         if turn.state == "unfinished":
-            if self.holder:  # the turn is answered by another server, or soon will be
+            if self.shared:  # the turn is answered by another server, or soon will be
                 state = "running"
             with suppress(UnknownRunError):
-                run = self._asking.runs.get(turn.run, owner)
+                run = self._service.runs.get(turn.run, owner)
                 state, result = run.state, run.result
         return {
             "run": turn.run,
@@ -175,17 +169,6 @@ class ThreadRuns:
 
 def _new_run(turn: ThreadTurn, owner: str) -> Run:
     return Run(turn.question, owner, outlives=True, thread=turn.thread, id=turn.run, began=turn.began)
-
-
-def _run_of(turn: ThreadTurn, owner: str) -> Run:
-    """Return a run that has ended, with its events made again from its path."""
-    run = _new_run(turn, owner)
-    run.add("queued")
-    run.state = turn.state
-    if turn.result:
-        run.add("running")
-    _tell_end(turn, run)
-    return run
 
 
 def _tell_end(turn: ThreadTurn, run: Run) -> None:

@@ -3,12 +3,12 @@
 import asyncio
 from typing import Annotated
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.export import exported_thread
 from app.options import as_text
-from app.server.json_api import Form, attachment, json_response, owner_of, started
+from app.server.json_api import Form, Owner, attachment, json_response, started
 from app.server.names import named
 from app.server.service import AskOptions
 from app.server.threads import ThreadRuns
@@ -50,56 +50,53 @@ def threads_api(runs: ThreadRuns) -> APIRouter:
     threads = runs.threads
 
     @router.post("", status_code=201)
-    async def create(given: NewThread, request: Request) -> Response:
+    async def create(given: NewThread, owner: Owner) -> Response:
         """Begin a thread."""
-        thread = await asyncio.to_thread(threads.create, owner_of(request), given.title)
+        thread = await asyncio.to_thread(threads.create, owner, given.title)
         return json_response(thread.model_dump(mode="json"), 201, {"Location": f"/api/threads/{thread.id}"})
 
     @router.get("")
-    async def list_threads(request: Request) -> Response:
+    async def list_threads(owner: Owner) -> Response:
         """List the threads, the last changed first."""
-        found = await asyncio.to_thread(threads.list, owner_of(request))
+        found = await asyncio.to_thread(threads.list, owner)
         return json_response({"threads": [one.model_dump(mode="json") for one in found]})
 
     @router.get("/{id_}")
-    async def get(id_: str, request: Request) -> Response:
+    async def get(id_: str, owner: Owner) -> Response:
         """Return a thread with its turns; the result of each is that of its run."""
-        thread = await asyncio.to_thread(threads.get, id_, owner_of(request))
-        return json_response(
-            thread.model_dump(mode="json") | {"turns": await runs.described_turns(id_, owner_of(request))}
-        )
+        thread = await asyncio.to_thread(threads.get, id_, owner)
+        return json_response(thread.model_dump(mode="json") | {"turns": await runs.described_turns(id_, owner)})
 
     @router.patch("/{id_}")
-    async def rename(id_: str, given: Renamed, request: Request) -> Response:
+    async def rename(id_: str, given: Renamed, owner: Owner) -> Response:
         """Give a thread another title."""
-        thread = await asyncio.to_thread(threads.rename, id_, given.title, owner_of(request))
+        thread = await asyncio.to_thread(threads.rename, id_, given.title, owner)
         return json_response(thread.model_dump(mode="json"))
 
     @router.delete("/{id_}", status_code=204)
-    async def delete(id_: str, request: Request) -> Response:
+    async def delete(id_: str, owner: Owner) -> Response:
         """Delete a thread for good; a question of it that is running ends first."""
-        await runs.delete(id_, owner_of(request))
+        await runs.delete(id_, owner)
         return Response(status_code=204)
 
     @router.post("/{id_}/runs", status_code=202)
-    async def ask(id_: str, asked: ThreadQuestion, request: Request) -> Response:
+    async def ask(id_: str, asked: ThreadQuestion, owner: Owner) -> Response:
         """Ask the next question of a thread as a run, which outlives its client, and return its id at once."""
         run = await runs.start(
             id_,
             as_text(asked.question),
             asked.context(),
-            owner_of(request),
+            owner,
             standalone=asked.standalone and as_text(asked.standalone),
             replaces=asked.replaces,
         )
         return started(run)
 
     @router.get("/{id_}/export")
-    async def export(id_: str, request: Request, form: Form = "markdown") -> Response:
+    async def export(id_: str, owner: Owner, form: Form = "markdown") -> Response:
         """Return a thread with the evidence of every answer as a file."""
 
         def written() -> str:
-            owner = owner_of(request)
             return exported_thread(threads.get(id_, owner), list(map(named, threads.turns(id_, owner))), form)
 
         return attachment("thread", form, await asyncio.to_thread(written))

@@ -109,12 +109,6 @@ class DatabaseUploads:
         return {Path(os.fsdecode(path)) for path in self._stored.waiting()}
 
 
-def uploads_of(library: Library, folder: Path) -> FolderUploads | DatabaseUploads:
-    """Return where a library's uploads are kept: in its store, if that keeps them, else in ``folder``."""
-    stored = library.store.uploads
-    return DatabaseUploads(library, stored) if stored else FolderUploads(library, folder)
-
-
 def _unknown(path: Path) -> NotFoundError:
     return NotFoundError(f"{shown(path.name)} was not uploaded here: only what was can be removed here.")
 

@@ -78,7 +78,7 @@ class LocalBackend:
         library = await self.library()
         await asyncio.to_thread(library.require_passages, context.filter if context else None)
         rag = await self.rag()
-        return self.runs.start(question, lambda: rag.astream(question, context, tokens=False))
+        return self.runs.start(Run(question), lambda: rag.astream(question, context, tokens=False))
 
     async def add(self, paths: Sequence[Path]) -> list[Source]:
         """Add files and folders to the library, and return the documents that are theirs."""

@@ -1,13 +1,10 @@
-"""The tools: what each takes and returns, what an agent is told of it, and what it does."""
-
-from __future__ import annotations
+"""The tools: what each takes and returns, and what it does; the docstrings are what agents are told of them."""
 
 import asyncio
-import functools
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import Annotated, Any, TypeAlias, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -31,8 +28,7 @@ from app.server.service import AskOptions
 from core.errors import RequestError, SelfRAGError
 from run.initial_state import LONGEST_QUESTION, require_question
 
-if TYPE_CHECKING:
-    Backend: TypeAlias = LocalBackend | ServedBackend  # of one caller: on stdio, or of one request to the server
+Backend: TypeAlias = LocalBackend | ServedBackend  # of one caller: on stdio, or of one request to the server
 
 Report = Callable[[str], Awaitable[None]]  # tells the client how far a tool is
 Text = Annotated[str, Field(min_length=1, max_length=LONGEST_QUESTION)]
@@ -107,7 +103,16 @@ class Tool:
 
 
 async def ask(backend: Backend, given: AskArguments, report: Report) -> AskResult:
-    """Answer a question, and report each node as it starts and ends."""
+    """Answer a question from the documents: each claim of the answer is checked against a verbatim quote.
+
+    Use it for an answer to rely on; use `search` to read for yourself. Write the question so that it stands by itself:
+    nothing of your conversation is known. It takes seconds, with a local model minutes. `outcome` is 'grounded';
+    'partially_grounded' (claims without support are marked); 'abstained': the documents do not answer the question, so
+    say that, and give no answer of your own as if it were theirs; 'direct' (no documents were needed); or 'stopped' (a
+    limit, or the model failed). `conflicts` are answers that documents disagree on: give all of them. `sources` are
+    patterns of the files to search, such as 'lease*.pdf', `pages` the first and the last page, `since` and `until`
+    days; leave other options out unless they are asked for.
+    """
     run = await backend.start(as_text(given.question), given.context())
     with backend.runs.attended(run):
         async for event in run.follow():
@@ -123,7 +128,11 @@ async def ask(backend: Backend, given: AskArguments, report: Report) -> AskResul
 
 
 async def search(backend: Backend, given: SearchArguments, _: Report) -> SearchResult:
-    """Find passages, without a call to a chat model."""
+    """Find passages of the documents by words and meaning, the best first, without a chat model.
+
+    Use it to see what the documents say about something, or to read before you ask. That passages are found does not
+    mean that they answer. `fetch` shows what stands around one.
+    """
     library = await backend.library()
     found = await asyncio.to_thread(
         library.store.similarity_search, require_question(as_text(given.query)), given.k, visible=backend.visible
@@ -132,7 +141,9 @@ async def search(backend: Backend, given: SearchArguments, _: Report) -> SearchR
 
 
 async def fetch(backend: Backend, given: FetchArguments, _: Report) -> FetchResult:
-    """Read a passage with what surrounds it, or a page."""
+    """Read on: a passage with the text before and after it, by an id of `search` or `ask` (`passage_id`), or a page of
+    a document (`source`, `page`). Without `page` a document is read from its beginning.
+    """
     if (given.passage_id is None) == (given.source is None):
         raise RequestError("Give either passage_id or source.")
     library = await backend.library()
@@ -143,14 +154,23 @@ async def fetch(backend: Backend, given: FetchArguments, _: Report) -> FetchResu
 
 
 async def list_documents(backend: Backend, given: ListArguments, _: Report) -> DocumentList:
-    """List what is asked, and what is left out of it."""
+    """List the documents that are asked: path, date, number of passages, and why one is left out.
+
+    Use it to learn what there is, or a path for `fetch` or for `sources` of `ask`.
+    """
     sources = await asyncio.to_thread(listed, await backend.library(), backend.visible)
     part = sources[given.offset : given.offset + given.limit]
     return DocumentList(documents=[ListedDocument(**entry_of(one)) for one in part], total=len(sources))
 
 
 async def verify_claim(backend: Backend, given: ClaimArguments, _: Report) -> VerifiedClaim:
-    """Check a sentence, in one of the places that questions have."""
+    """Check one sentence against the documents.
+
+    `label` is 'fully supported', 'partially supported', 'no support' (the documents do not say it, which does not make
+    it false), 'contradicted', or 'no claim' (nothing in it can be checked); `citations` have the quotes. Of an answer
+    give the `question` too: it is then judged as the claims of `ask` are. Use it for a statement that you have; `ask`
+    for a question.
+    """
     rag = await backend.rag()
     question = None if given.question is None else as_text(given.question)
     label = "failed"
@@ -164,7 +184,10 @@ async def verify_claim(backend: Backend, given: ClaimArguments, _: Report) -> Ve
 
 
 async def add_documents(backend: LocalBackend, given: PathArguments, _: Report) -> DocumentList:
-    """Add files and folders of this machine to the library."""
+    """Add files or folders of this machine to the library, where they stay, and index them.
+
+    Use it only when the user asks for it. The result says of each document whether it could be read.
+    """
     paths = [Path(as_text(path)) for path in given.paths]
     if not all(path.is_absolute() for path in paths):
         raise RequestError("A path is not whole: begin each with the root of the disk.")
@@ -173,82 +196,30 @@ async def add_documents(backend: LocalBackend, given: PathArguments, _: Report) 
 
 
 async def upload_document(backend: ServedBackend, given: UploadArguments, _: Report) -> ListedDocument:
-    """Store a text among the caller's uploads."""
+    """Store a text as a document and index it, replacing one of the same name.
+
+    Use it only when the user asks for it. The result says whether it could be read.
+    """
     return ListedDocument.model_validate(await backend.put(given.name, given.text))
 
 
+def _tool(call: Callable[[Any, Any, Report], Awaitable[BaseModel]], *, writes: bool = False) -> Tool:
+    """Offer a function by its name, its types and its docstring."""
+    types, told = get_type_hints(call), " ".join((call.__doc__ or "").split())
+    return Tool(call.__name__, told, types["given"], types["return"], call, writes)
+
+
 TOOLS = (
-    Tool(
-        "ask",
-        "Answer a question from the documents: each claim of the answer is checked against a verbatim quote. Use it "
-        "for an answer to rely on; use `search` to read for yourself. Write the question so that it stands by itself: "
-        "nothing of your conversation is known. It takes seconds, with a local model minutes. "
-        "`outcome` is 'grounded'; 'partially_grounded' (claims without support are marked); 'abstained': the documents "
-        "do not answer the question, so say that, and give no answer of your own as if it were theirs; 'direct' (no "
-        "documents were needed); or 'stopped' (a limit, or the model failed). `conflicts` are answers that documents "
-        "disagree on: give all of them. `sources` are patterns of the files to search, such as 'lease*.pdf', `pages` "
-        "the first and the last page, `since` and `until` days; leave other options out unless they are asked for.",
-        AskArguments,
-        AskResult,
-        ask,
-    ),
-    Tool(
-        "search",
-        "Find passages of the documents by words and meaning, the best first, without a chat model. Use it to see what "
-        "the documents say about something, or to read before you ask. That passages are found does not mean that they "
-        "answer. `fetch` shows what stands around one.",
-        SearchArguments,
-        SearchResult,
-        search,
-    ),
-    Tool(
-        "fetch",
-        "Read on: a passage with the text before and after it, by an id of `search` or `ask` (`passage_id`), or a page "
-        "of a document (`source`, `page`). Without `page` a document is read from its beginning.",
-        FetchArguments,
-        FetchResult,
-        fetch,
-    ),
-    Tool(
-        "list_documents",
-        "List the documents that are asked: path, date, number of passages, and why one is left out. Use it to learn "
-        "what there is, or a path for `fetch` or for `sources` of `ask`.",
-        ListArguments,
-        DocumentList,
-        list_documents,
-    ),
-    Tool(
-        "verify_claim",
-        "Check one sentence against the documents. `label` is 'fully supported', 'partially supported', 'no support' "
-        "(the documents do not say it, which does not make it false), 'contradicted', or 'no claim' (nothing in it can "
-        "be checked); `citations` have the quotes. Of an answer give the `question` too: it is then judged as the "
-        "claims of `ask` are. Use it for a statement that you have; `ask` for a question.",
-        ClaimArguments,
-        VerifiedClaim,
-        verify_claim,
-    ),
-    Tool(
-        "add_documents",
-        "Add files or folders of this machine to the library, where they stay, and index them. Use it only when the "
-        "user asks for it. The result says of each document whether it could be read.",
-        PathArguments,
-        DocumentList,
-        add_documents,
-        writes=True,
-    ),
-    Tool(
-        "upload_document",
-        "Store a text as a document and index it, replacing one of the same name. Use it only when the user asks for "
-        "it. The result says whether it could be read.",
-        UploadArguments,
-        ListedDocument,
-        upload_document,
-        writes=True,
-    ),
+    _tool(ask),
+    _tool(search),
+    _tool(fetch),
+    _tool(list_documents),
+    _tool(verify_claim),
+    _tool(add_documents, writes=True),
+    _tool(upload_document, writes=True),
 )
 
 
-@functools.cache
 def offered(writing: str | None) -> dict[str, Tool]:
     """Return the tools that read, and the one that writes if it is named, by name."""
     return {tool.name: tool for tool in TOOLS if not tool.writes or tool.name == writing}

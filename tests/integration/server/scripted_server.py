@@ -15,13 +15,14 @@ from langchain_core.documents import Document
 from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
 
+from app.conversations.feedback import FeedbackFolder
 from app.conversations.tables import ThreadTables
 from app.front_door import SelfRAG
 from app.server.access import Access
 from app.server.application import create_app
-from app.server.asking import ServerOptions
 from app.server.documents import Documents
 from app.server.listening import listen, server_of
+from app.server.service import ServerOptions
 from app.server.sources import Sources
 from app.settings import Settings
 from core.errors import ModelError
@@ -85,11 +86,13 @@ def scripted_app(
     models: Models | None = None,
     *,
     sources: Sources | None = None,
+    feedback: FeedbackFolder | None = None,
     threads: ThreadTables | None = None,
     **options: Any,
 ) -> FastAPI:
     """The application over scripted models."""
-    return create_app((models or Models()).rag(), ServerOptions(**options), sources=sources, threads=threads)
+    rag, served = (models or Models()).rag(), ServerOptions(**options)
+    return create_app(rag, served, sources=sources, feedback=feedback, threads=threads)
 
 
 def app_with_documents(folder: Path, models: Models | None = None, **options: Any) -> FastAPI:

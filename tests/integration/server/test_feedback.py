@@ -1,6 +1,7 @@
 """What people say of answers, over HTTP, and as a question set on the command line."""
 
 import math
+from contextlib import AbstractContextManager
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -10,21 +11,18 @@ import pytest
 
 from app.calibrations import LibraryCalibration
 from app.conversations.feedback import FeedbackFolder
-from app.server.application import create_app
-from app.server.asking import ServerOptions
 from models.calibration import Fits
 from run.context import Thresholds
 from tests.integration.graph.sky import QUESTION
-from tests.integration.server.scripted_server import ADDRESS, ANN, BOB, Models, tokens
+from tests.integration.server.scripted_server import ANN, BOB, client_of, scripted_app, tokens
 
 
-def client(folder: Path, **options: Any) -> httpx.AsyncClient:
-    app = create_app(Models().rag(), ServerOptions(**options), feedback=FeedbackFolder(folder))
-    return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=ADDRESS)
+def client(folder: Path, **options: Any) -> AbstractContextManager[httpx.AsyncClient]:
+    return client_of(scripted_app(feedback=FeedbackFolder(folder), **options))
 
 
 async def test_feedback_becomes_a_label_of_its_owner(tmp_path: Path) -> None:
-    async with client(tmp_path, access=tokens()) as asking:
+    with client(tmp_path, access=tokens()) as asking:
         asked = await asking.post("/api/ask", json={"question": QUESTION}, headers=ANN)
         path = f"/api/runs/{asked.headers['X-Run-Id']}/feedback"
         foreign = await asking.post(path, json={"judgement": "wrong"}, headers=BOB)
@@ -40,10 +38,10 @@ async def test_more_wrong_answers_than_the_calibration_allows_are_told(tmp_path:
         fitted_for={}, fits=Fits(), thresholds=Thresholds(), made=date(2026, 1, 1), labels=150,
         confidences=[0.9] * 80, risk=0.1, figures={},
     )  # fmt: skip
-    rag = Models().rag()
+    app = scripted_app(feedback=FeedbackFolder(tmp_path))
+    rag = app.state.service.rag
     rag.library_calibration, rag._calibration = kept, kept.name
-    app = create_app(rag, feedback=FeedbackFolder(tmp_path))
-    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=ADDRESS) as asking:
+    with client_of(app) as asking:
         assert (await asking.get("/api/settings")).json()["notes"] == []
         assert "selfrag_calibration_drift 0.0" in (await asking.get("/metrics")).text
         for _ in range(8):
@@ -60,7 +58,7 @@ async def test_more_wrong_answers_than_the_calibration_allows_are_told(tmp_path:
     "body", [{}, {"judgement": "good"}, {"judgement": "right", "more": 1}, {"judgement": "right", "answer": "a" * 8001}]
 )
 async def test_what_is_no_feedback_is_refused(tmp_path: Path, body: dict[str, Any]) -> None:
-    async with client(tmp_path) as asking:
+    with client(tmp_path) as asking:
         asked = await asking.post("/api/ask", json={"question": QUESTION})
         refused = await asking.post(f"/api/runs/{asked.headers['X-Run-Id']}/feedback", json=body)
     assert refused.status_code == 400

@@ -132,13 +132,13 @@ async def test_a_run_outlives_its_client_and_keeps_its_events() -> None:
 async def test_drafts_are_streamed_where_they_would_not_be_mixed(strategy: str, streamed: bool) -> None:
     app = scripted_app()
     asked: list[bool] = []
-    stream = app.state.service.rag.astream
+    stream = app.state.service.rag.astream_state
 
-    def astream(*given: Any, tokens: bool, **more: Any) -> Any:
+    def astream_state(*given: Any, tokens: bool, **more: Any) -> Any:
         asked.append(tokens)
         return stream(*given, tokens=tokens, **more)
 
-    app.state.service.rag.astream = astream
+    app.state.service.rag.astream_state = astream_state
     with client_of(app) as client:
         for path in ("/api/runs", "/api/ask"):
             await client.post(path, json={"question": QUESTION, "strategy": strategy})
@@ -206,7 +206,7 @@ async def test_what_goes_wrong_inside_is_told_without_insides(caplog: pytest.Log
     def broken(*_: object, **__: object) -> None:
         raise KeyError("inside")
 
-    app.state.service.rag.astream = broken
+    app.state.service.rag.astream_state = broken
     with client_of(app) as client:
         answer = await client.post("/api/ask", json={"question": QUESTION})
     assert answer.status_code == 500

@@ -17,7 +17,6 @@ from app.conversations.answering import ThreadAnswers
 from app.conversations.feedback import FeedbackFolder
 from app.conversations.store import Threads
 from app.conversations.thread import ThreadStorageError
-from app.server.application import create_app
 from app.server.runs import MOST_KEPT
 from tests.integration.graph.sky import AIR, GOOD, QUESTION
 from tests.integration.server.scripted_server import (
@@ -188,9 +187,9 @@ async def test_the_runs_of_a_thread_are_never_forgotten(tmp_path: Path) -> None:
 
 async def test_feedback_on_a_run_that_only_its_thread_still_has(tmp_path: Path) -> None:
     threads, feedback = Threads(tmp_path / "threads"), FeedbackFolder(tmp_path / "feedback")
-    with client_of(app := create_app(Models().rag(), feedback=feedback, threads=threads)) as client:
+    with client_of(app := scripted_app(feedback=feedback, threads=threads)) as client:
         run = await asked(client, app, await begun(client))
-    with client_of(create_app(Models().rag(), feedback=feedback, threads=threads)) as client:
+    with client_of(scripted_app(feedback=feedback, threads=threads)) as client:
         assert (await client.post(f"/api/runs/{run}/feedback", json={"judgement": "right"})).status_code == 200
     assert [label.run for label in feedback.labels()] == [run]
     threads.close()

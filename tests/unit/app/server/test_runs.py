@@ -37,7 +37,7 @@ async def followed(run: Run, after: int = 0) -> list[RunEvent]:
 
 async def test_no_more_run_at_once_than_may_and_those_that_wait_come_in_order() -> None:
     runs, gate = Runs(at_once=2, queue=10), asyncio.Event()
-    started = [runs.start(str(number), asking(gate=gate)) for number in range(5)]
+    started = [runs.start(Run(str(number)), asking(gate=gate)) for number in range(5)]
     for _ in range(5):
         await asyncio.sleep(0)
     assert [run.state for run in started] == ["running", "running", "queued", "queued", "queued"]
@@ -49,7 +49,7 @@ async def test_no_more_run_at_once_than_may_and_those_that_wait_come_in_order() 
 
 async def test_followers_see_the_same_whenever_they_come() -> None:
     runs, gate = Runs(at_once=1, queue=0), asyncio.Event()
-    run = runs.start("why", asking(DraftToken("a"), DraftToken("b"), gate=gate))
+    run = runs.start(Run("why"), asking(DraftToken("a"), DraftToken("b"), gate=gate))
     early = asyncio.create_task(followed(run))
     await asyncio.sleep(0)
     gate.set()
@@ -61,11 +61,11 @@ async def test_followers_see_the_same_whenever_they_come() -> None:
 async def test_a_run_that_is_cancelled_before_it_begins_gives_its_place_back() -> None:
     runs = Runs(at_once=1, queue=0)
     for _ in range(3):
-        run = runs.start("why", asking())
+        run = runs.start(Run("why"), asking())
         run.cancel()
         await run.wait()
         assert kinds(run) == ["queued", "cancelled"]
-    run = runs.start("why", asking(DraftToken("a")))
+    run = runs.start(Run("why"), asking(DraftToken("a")))
     await run.wait()
     assert "draft_token" in kinds(run)
 
@@ -75,14 +75,14 @@ async def test_a_run_that_is_cancelled_before_it_begins_gives_its_place_back() -
 )
 async def test_a_run_that_fails_says_so_in_a_sentence_without_insides(error: Exception, said: str) -> None:
     runs = Runs(at_once=1, queue=0)
-    run = runs.start("why", asking(error=error))
+    run = runs.start(Run("why"), asking(error=error))
     await run.wait()
     assert (run.state, run.error, run.events[-1].data) == ("failed", error, {"message": said})
 
 
 async def test_a_run_is_its_owners_alone() -> None:
     runs = Runs(at_once=1, queue=0)
-    run = runs.start("why", asking(), owner="ann")
+    run = runs.start(Run("why", "ann"), asking())
     await run.wait()
     assert runs.get(run.id, "ann") is run
     assert runs.of("ann") == [run]
@@ -94,10 +94,10 @@ async def test_a_run_is_its_owners_alone() -> None:
 
 async def test_the_oldest_ended_runs_of_an_owner_are_forgotten() -> None:
     runs = Runs(at_once=1, queue=0, kept=2)
-    other = runs.start("other", asking(), owner="bob")
+    other = runs.start(Run("other", "bob"), asking())
     await runs.aclose()
     for number in range(4):
-        await runs.start(str(number), asking(), owner="ann").wait()
+        await runs.start(Run(str(number), "ann"), asking()).wait()
         await asyncio.sleep(0)
     assert [run.question for run in runs.of("ann")] == ["3", "2"]
     assert runs.get(other.id, "bob") is other
@@ -116,20 +116,20 @@ async def test_other_work_takes_the_place_of_a_run_and_waits_for_one() -> None:
         async with runs.place():
             worked.set()
 
-    runs.start("why", asking(gate=gate))
+    runs.start(Run("why"), asking(gate=gate))
     working = asyncio.create_task(work())
     for _ in range(5):
         await asyncio.sleep(0)
     assert not worked.is_set()
     with pytest.raises(QueueFullError):
-        runs.start("how", asking())
+        runs.start(Run("how"), asking())
     with pytest.raises(QueueFullError):
         async with runs.place():
             pass
     gate.set()
     await working
     async with runs.place():
-        run = runs.start("how", asking(DraftToken("So")))
+        run = runs.start(Run("how"), asking(DraftToken("So")))
         for _ in range(5):
             await asyncio.sleep(0)
         assert run.state == "queued"
