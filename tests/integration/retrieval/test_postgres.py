@@ -100,7 +100,7 @@ def test_a_role_that_may_only_read_reads_everything(
 def test_a_role_without_rights_is_told(store: Store, role: str, postgres_url: str) -> None:
     with refused(RequestError, "may be read only"):
         open_(as_role(postgres_url, role))
-    with refused(RequestError, "this role may not make it"):
+    with refused(RequestError, "this role may not make them"):
         open_(as_role(postgres_url, role), "other")
 
 
@@ -110,7 +110,7 @@ def test_a_server_that_only_reads_is_read(store: Store, admin: psycopg.Connectio
     with closing(open_(postgres_url)) as reader:
         assert not reader.writable
         assert len(reader.similarity_search("aspirin", k=9)) == 3
-        with pytest.raises(RequestError, match="this role may not make it"):
+        with pytest.raises(RequestError, match="this role may not make them"):
             open_(postgres_url, "other")
 
 
