@@ -7,7 +7,6 @@ from typing import Any
 from langchain_core.documents import Document
 
 from retrieval.filters import Filter, Visible, matching
-from retrieval.postgres import bm25_index
 from retrieval.postgres.database import Connection
 from retrieval.postgres.lexemes import frequency_in, tokens_of_question
 from retrieval.postgres.rows import EXACT, count_passages, get_passages, halfvec
@@ -17,7 +16,6 @@ from retrieval.unit_vectors import Vectors
 _BREADTH = 200  # candidates of a search in the vectors' graph: of a million, 0.95 and more of the nearest are found
 _LISTED = 20_000  # matches of a question's rarest words that are listed
 _RANKED = 1_000  # of these are ranked by all words
-_SPARE = 4  # times the passages wanted are ranked of what an index lists that weighs no headings
 _K1, _B = 1.2, 0.75  # as in FTS5
 
 _FREQUENCIES = """
@@ -95,9 +93,7 @@ class Found:
         return [id_ for (id_,) in self._connection.execute(_BY_COMPARISON.encode(), parameters)]
 
     def by_words(self, count: int) -> list[tuple[int, float]]:
-        """Return the best passages by BM25 of those that have the question's rarest words, or of the best that
-        pg_textsearch lists: its index leaves a filter to be applied afterwards, which may leave none.
-        """
+        """Return the best passages by BM25 of those that have the question's rarest words."""
         if not self._words:
             return []
         rows = self._connection.execute(_FREQUENCIES, {"words": ["", *self._words]})
@@ -107,12 +103,7 @@ class Found:
         if not known or not tokens:
             return []
         weights = {word: idf(passages, total) for passages, word in known}
-        listed = None
-        if self._only.all_match:
-            listed = bm25_index.listed(self._connection, list(weights), _SPARE * count)
-        if listed is None:
-            listed = self._with_rare_words(known, weights)
-        scores = self._ranked(listed, weights, tokens / total)
+        scores = self._ranked(self._with_rare_words(known, weights), weights, tokens / total)
         return sorted(scores.items(), key=lambda pair: (-pair[1], pair[0]))[:count]
 
     def passages(self, ids: Sequence[int]) -> dict[int, Document]:
