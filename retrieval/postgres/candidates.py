@@ -9,7 +9,7 @@ from langchain_core.documents import Document
 from retrieval.filters import Filter, Visible, matching
 from retrieval.postgres.database import Connection
 from retrieval.postgres.lexemes import frequency_in, tokens_of_question
-from retrieval.postgres.rows import EXACT, count_passages, get_passages, halfvec
+from retrieval.postgres.rows import EXACT, FREQUENCIES, count_passages, get_passages, halfvec
 from retrieval.question_terms import idf, terms_of
 from retrieval.unit_vectors import Vectors
 
@@ -18,12 +18,9 @@ _LISTED = 20_000  # matches of a question's rarest words that are listed
 _RANKED = 1_000  # of these are ranked by all words
 _K1, _B = 1.2, 0.75  # as in FTS5
 
-_FREQUENCIES = """
-SELECT word, sum(passages)::bigint, sum(tokens)::bigint FROM (
-    SELECT * FROM frequencies WHERE word = ANY(%(words)s)
-    UNION ALL SELECT * FROM frequency_changes WHERE word = ANY(%(words)s)
-) AS both_tables GROUP BY word
-"""
+_FREQUENCIES = f"""
+SELECT word, sum(passages)::bigint, sum(tokens)::bigint FROM {FREQUENCIES} WHERE word = ANY(%s) GROUP BY word
+"""  # noqa: S608 - of constants
 # The passages that match a filter; the planner leaves out what is NULL.
 _MATCHING = """
 FROM passages WHERE (%(documents)s::bigint[] IS NULL OR document = ANY(%(documents)s))
@@ -96,7 +93,7 @@ class Found:
         """Return the best passages by BM25 of those that have the question's rarest words."""
         if not self._words:
             return []
-        rows = self._connection.execute(_FREQUENCIES, {"words": ["", *self._words]})
+        rows = self._connection.execute(_FREQUENCIES.encode(), (["", *self._words],))
         frequencies = {word: (passages, tokens) for word, passages, tokens in rows if passages > 0}
         total, tokens = frequencies.pop("", (0, 0))
         known = sorted((passages, word) for word, (passages, _) in frequencies.items())

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from retrieval.postgres.database import Connection, Database
-from retrieval.postgres.rows import lacks_index, make_index, read_again
+from retrieval.postgres.rows import FREQUENCIES, lacks_index, make_index, read_again
 from retrieval.sync_report import Advance, Progress, SyncReport, VerifyReport
 from retrieval.unit_vectors import text_hash
 
@@ -20,8 +20,7 @@ UNION ALL SELECT '', count(*), sum(tokens) FROM passages HAVING count(*) > 0
 _MISCOUNTED_WORDS = f"""
 SELECT count(*) FROM (
     SELECT word, sum(passages) AS passages, sum(tokens) AS tokens
-    FROM (SELECT * FROM frequencies UNION ALL SELECT * FROM frequency_changes) AS kept
-    GROUP BY word HAVING sum(passages) <> 0 OR sum(tokens) <> 0
+    FROM {FREQUENCIES} GROUP BY word HAVING sum(passages) <> 0 OR sum(tokens) <> 0
 ) AS kept FULL JOIN ({_COUNTED}) AS counted USING (word)
 WHERE (kept.passages, kept.tokens) IS DISTINCT FROM (counted.passages, counted.tokens)
 """  # noqa: S608 - constants

@@ -45,11 +45,8 @@ INSERT INTO frequencies SELECT word, sum(passages), sum(tokens) FROM changes GRO
 ON CONFLICT (word) DO UPDATE
 SET passages = frequencies.passages + excluded.passages, tokens = frequencies.tokens + excluded.tokens
 """
-_ALL_PASSAGES = """
-SELECT coalesce(sum(passages), 0)::bigint FROM (
-    SELECT * FROM frequencies WHERE word = '' UNION ALL SELECT * FROM frequency_changes WHERE word = ''
-) AS both_tables
-"""
+FREQUENCIES = "(SELECT * FROM frequencies UNION ALL SELECT * FROM frequency_changes) AS kept"
+_ALL_PASSAGES = f"SELECT coalesce(sum(passages), 0)::bigint FROM {FREQUENCIES} WHERE word = ''"  # noqa: S608
 
 
 def made_with(connection: Connection) -> Made:
@@ -196,7 +193,7 @@ def make_room_for(connection: Connection, embedding: str, dimension: int) -> Non
 
 def count_passages(connection: Connection) -> int:
     """Return the number of all passages, which is known."""
-    row: Any = connection.execute(_ALL_PASSAGES).fetchone()
+    row: Any = connection.execute(_ALL_PASSAGES.encode()).fetchone()
     return int(row[0])
 
 
