@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, astuple, replace
 from typing import Any
 
 import numpy as np
@@ -117,10 +117,8 @@ def remove_documents(connection: Connection, ids: Collection[int]) -> None:
 
 def touch(connection: Connection, stamps: Iterable[tuple[bytes, int]]) -> None:
     """Record the modification times of files."""
-    for path, mtime_ns in stamps:
-        connection.execute(
-            "UPDATE documents SET mtime_ns = %s WHERE sha256(path) = sha256(%s) AND path = %s", (mtime_ns, path, path)
-        )
+    rows = [(mtime_ns, path) for path, mtime_ns in stamps]
+    connection.cursor().executemany("UPDATE documents SET mtime_ns = %s WHERE sha256(path) = sha256(%s)", rows)
 
 
 def documents_at(connection: Connection, paths: Sequence[bytes]) -> dict[bytes, int]:
@@ -240,9 +238,6 @@ def _put_record(connection: Connection, record: Record, passages: int) -> int:
     row: Any = connection.execute(
         "INSERT INTO documents (path, sha256, size, mtime_ns, status, reason, date, passages) "
         "VALUES (%s, %s, %s, %s, %s, %s, %s, %s) RETURNING id",
-        (
-            *(record.path, record.sha256, record.size, record.mtime_ns),
-            *(record.status, record.reason, record.date, passages),
-        ),
+        astuple(replace(record, passages=passages))[:-1],  # all but the old id
     ).fetchone()
     return int(row[0])
