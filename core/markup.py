@@ -22,9 +22,13 @@ def text(value: object) -> Html:
 
 
 def tag(name: str, /, *children: object, **attributes: object) -> Html:
-    """Return an element; a child None is skipped, ``class_`` is ``class``, True is an attribute without a value."""
+    """Return an element; a child None is skipped, ``class_`` is ``class``, True is an attribute without a value.
+
+    Of a number six digits are written.
+    """
     given = "".join(
-        f" {key.rstrip('_').replace('_', '-')}" + ("" if value is True else f'="{text(value)}"')
+        f" {key.rstrip('_').replace('_', '-')}"
+        + ("" if value is True else f'="{value:g}"' if isinstance(value, float) else f'="{text(value)}"')
         for key, value in attributes.items()
         if value is not None and value is not False
     )

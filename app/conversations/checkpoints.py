@@ -1,17 +1,23 @@
 """Checkpoints of questions, by which one that was cut off goes on; what is wrong with them stops no question."""
 
+import asyncio
 import logging
 import sqlite3
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, ClassVar
 
-import aiosqlite
 from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.base import BaseCheckpointSaver, ChannelVersions, Checkpoint, CheckpointMetadata
+from langgraph.checkpoint.base import (
+    BaseCheckpointSaver,
+    ChannelVersions,
+    Checkpoint,
+    CheckpointMetadata,
+    CheckpointTuple,
+)
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
-from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+from langgraph.checkpoint.sqlite import SqliteSaver
 
 from app.front_door import SelfRAG
 from app.results.events import Event, ResumedNodes
@@ -27,13 +33,16 @@ PLAIN = JsonPlusSerializer(pickle_fallback=False, allowed_msgpack_modules=None)
 
 
 class ForgivingSaver(BaseCheckpointSaver[str]):
-    """Lets a question go on without checkpoints where one of ``errors`` keeps them from being written.
+    """Calls a synchronous checkpointer of LangGraph's in threads; to be mixed in before it.
 
-    To be mixed in before a checkpointer of LangGraph's.
+    A question goes on without checkpoints where one of ``errors`` keeps them from being written.
     """
 
     errors: ClassVar[tuple[type[Exception], ...]]
     closed = False  # or of no use any more: nothing is written then
+
+    async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        return await asyncio.to_thread(self.get_tuple, config)
 
     async def aput(
         self,
@@ -44,7 +53,7 @@ class ForgivingSaver(BaseCheckpointSaver[str]):
     ) -> RunnableConfig:
         if not self.closed:
             try:
-                return await super().aput(config, checkpoint, metadata, new_versions)
+                return await asyncio.to_thread(self.put, config, checkpoint, metadata, new_versions)
             except self.errors as error:
                 self._fail(error)
         return {"configurable": {**config["configurable"], "checkpoint_id": checkpoint["id"]}}
@@ -54,7 +63,7 @@ class ForgivingSaver(BaseCheckpointSaver[str]):
     ) -> None:
         if not self.closed:
             try:
-                await super().aput_writes(config, writes, task_id, task_path)
+                await asyncio.to_thread(self.put_writes, config, writes, task_id, task_path)
             except self.errors as error:
                 self._fail(error)
 
@@ -65,29 +74,33 @@ class ForgivingSaver(BaseCheckpointSaver[str]):
         log.warning("checkpoints cannot be written (%s): a crash would now cost what the question has paid", error)
 
 
-class SqliteSaver(ForgivingSaver, AsyncSqliteSaver):
+class FileSaver(ForgivingSaver, SqliteSaver):
     """The checkpoints of one question in a file of their own."""
 
     errors = (sqlite3.Error,)
 
+    def __init__(self, path: Path) -> None:
+        """Open or create the file. Raises ``sqlite3.Error`` and ``OSError``."""
+        create_private(path)
+        super().__init__(sqlite3.connect(path, check_same_thread=False), serde=PLAIN)
+        self.setup()
+
 
 @asynccontextmanager
-async def opened(path: Path) -> AsyncGenerator[SqliteSaver | None, None]:
+async def opened(path: Path) -> AsyncGenerator[FileSaver | None, None]:
     """Open the file of a question's checkpoints; None if that cannot be done."""
-    async with AsyncExitStack() as stack:
-        saver: SqliteSaver | None = None
-        try:
-            create_private(path)
-            saver = SqliteSaver(await stack.enter_async_context(aiosqlite.connect(path)), serde=PLAIN)
-            await saver.setup()
-        except (sqlite3.Error, OSError) as error:
-            log.warning("%s cannot be opened: %s", shown(path), error)
-            saver = None
-        try:
-            yield saver
-        finally:
-            if saver:  # what a cancelled node was writing fails
-                saver.closed = True
+    saver: FileSaver | None = None
+    try:
+        saver = await asyncio.to_thread(FileSaver, path)
+    except (sqlite3.Error, OSError) as error:
+        log.warning("%s cannot be opened: %s", shown(path), error)
+    try:
+        yield saver
+    finally:
+        if saver:
+            saver.closed = True
+            with saver.lock:  # of what a cancelled node is writing
+                saver.conn.close()
 
 
 def answered(

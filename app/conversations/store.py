@@ -8,7 +8,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from app.conversations.checkpoints import SqliteSaver, opened
+from app.conversations.checkpoints import FileSaver, opened
 from app.conversations.tables import SCHEMA, Lock, Rows, ThreadTables
 from app.conversations.thread import ThreadBusyError, ThreadStorageError, ThreadTurn
 from core.files import FILE_MODE, make_private_folder
@@ -60,7 +60,7 @@ class Threads(ThreadTables):
     def has_checkpoints(self, run: str) -> bool:
         return self.checkpoints(run).exists()
 
-    def checkpointer(self, turn: ThreadTurn) -> AbstractAsyncContextManager[SqliteSaver | None]:
+    def checkpointer(self, turn: ThreadTurn) -> AbstractAsyncContextManager[FileSaver | None]:
         return opened(self.checkpoints(turn.run))
 
     def checkpoints(self, run: str) -> Path:

@@ -83,15 +83,11 @@ AND run NOT IN (SELECT run FROM corrected WHERE run IS NOT NULL) ORDER BY number
 Rows = list[dict[str, Any]]
 
 
-class Lock(Protocol):
+class Lock(AbstractContextManager[Any], Protocol):
     """A thread that only its holder may answer or delete; a context manager that releases it."""
 
     def release(self) -> None:
         """Let others have it."""
-
-    def __enter__(self) -> Any: ...
-
-    def __exit__(self, *error: Any) -> None: ...
 
 
 class Writer(Protocol):

@@ -50,8 +50,8 @@ def page(layout: Layout, body: Html, title: str, header: float) -> str:
         body,
         xmlns="http://www.w3.org/2000/svg",
         viewBox=f"{-layout.half:g} {-header - MARGIN:g} {width:g} {height:g}",
-        width=f"{width:g}",
-        height=f"{height:g}",
+        width=width,
+        height=height,
         class_="self-rag",
         role="img",
         aria_label=title,
@@ -141,8 +141,8 @@ def _edge(layout: Layout, edge: tuple[str, str], visits: Visits | None) -> Html:
             "text",
             label,
             class_=text_colour,
-            x=f"{x:g}",
-            y=f"{y:g}",
+            x=x,
+            y=y,
             text_anchor=given.anchor if given.label else "start",
             transform=f"rotate(-90 {x:g} {y:g})" if given.upright else None,
         )
@@ -183,19 +183,12 @@ def _node(layout: Layout, name: str, visits: Visits | None) -> Html:
     steps = visits.steps.get(name, ()) if visits else ()
     visited = visits is None or bool(steps) or (pill and any(name in edge for edge in visits.edges))
     colour = _node_colour(name, steps) if visited else "pale"
-    frame = tag(
-        "rect",
-        class_=f"box node {colour}" + (" wide" if visits and visited else ""),
-        x=f"{box.left:g}",
-        y=f"{box.top:g}",
-        width=f"{box.width:g}",
-        height=f"{box.height:g}",
-        rx=box.height / 2 if pill else 8,
-    )
+    classes, rx = f"box node {colour}" + (" wide" if visits and visited else ""), box.height / 2 if pill else 8
+    frame = tag("rect", class_=classes, x=box.left, y=box.top, width=box.width, height=box.height, rx=rx)
     ink = "ink" if visited else "pale"
     inside: list[Html] = []
     if pill or not steps:
-        middle = {"x": f"{box.x:g}", "text_anchor": "middle"}
+        middle = {"x": box.x, "text_anchor": "middle"}
         inside.append(tag("text", name.strip("_"), class_=f"name {ink}", y=box.y + (4 if pill else -3), **middle))
         if not pill:
             inside.append(tag("text", PURPOSES[name], class_="muted" if visited else "pale", y=box.y + 14, **middle))

@@ -5,34 +5,38 @@ from collections.abc import Sequence
 from typing import Any
 
 from langchain_core.documents import Document
-from psycopg import sql
 
 from retrieval.filters import Filter, Visible, matching
-from retrieval.postgres import bm25_index
 from retrieval.postgres.database import Connection
 from retrieval.postgres.lexemes import frequency_in, tokens_of_question
-from retrieval.postgres.rows import EXACT, count_passages, get_passages, halfvec
+from retrieval.postgres.rows import EXACT, FREQUENCIES, count_passages, get_passages, halfvec
 from retrieval.question_terms import idf, terms_of
 from retrieval.unit_vectors import Vectors
 
 _BREADTH = 200  # candidates of a search in the vectors' graph: of a million, 0.95 and more of the nearest are found
 _LISTED = 20_000  # matches of a question's rarest words that are listed
 _RANKED = 1_000  # of these are ranked by all words
-_SPARE = 4  # times the passages wanted are ranked of what an index lists that weighs no headings
 _K1, _B = 1.2, 0.75  # as in FTS5
 
-_FREQUENCIES = """
-SELECT word, sum(passages)::bigint, sum(tokens)::bigint FROM (
-    SELECT * FROM frequencies WHERE word = ANY(%(words)s)
-    UNION ALL SELECT * FROM frequency_changes WHERE word = ANY(%(words)s)
-) AS both_tables GROUP BY word
+_FREQUENCIES = f"""
+SELECT word, sum(passages)::bigint, sum(tokens)::bigint FROM {FREQUENCIES} WHERE word = ANY(%s) GROUP BY word
+"""  # noqa: S608 - of constants
+# The passages that match a filter; the planner leaves out what is NULL.
+_MATCHING = """
+FROM passages WHERE (%(documents)s::bigint[] IS NULL OR document = ANY(%(documents)s))
+AND (%(first)s::bigint IS NULL OR page BETWEEN %(first)s AND %(last)s)
+AND (%(since)s::text IS NULL OR date >= %(since)s) AND (%(until)s::text IS NULL OR date <= %(until)s)
 """
+_COUNT = f"SELECT count(*) FROM (SELECT 1 {_MATCHING} LIMIT %(most)s) AS found"  # noqa: S608 - of constants
 # A scan in strict order leaves out what it finds too late: with a filter one of the ten nearest in twenty.
-_GRAPH = """
+_BY_GRAPH = f"""
 WITH found AS MATERIALIZED (
-    SELECT id, vector <#> %(vector)s::halfvec AS distance FROM passages WHERE {} ORDER BY distance LIMIT %(count)s
+    SELECT id, vector <#> %(vector)s::halfvec AS distance {_MATCHING} ORDER BY distance LIMIT %(count)s
 ) SELECT id FROM found ORDER BY distance, id
-"""
+"""  # noqa: S608 - of constants
+# + 0 keeps the planner from the graph.
+_BY_COMPARISON = f"SELECT id {_MATCHING} ORDER BY (vector <#> %(vector)s::halfvec) + 0, id LIMIT %(count)s"
+_WITH_WORD = f"SELECT id {_MATCHING} AND words @@ %(word)s::tsquery LIMIT %(left)s"
 
 
 class Condition:
@@ -40,30 +44,21 @@ class Condition:
 
     def __init__(self, connection: Connection, filter_: Filter | None, visible: Visible | None) -> None:
         """Translate a filter for the state that the connection reads; only a ``visible`` path's passages match."""
+        self.all_match = not filter_ and not visible
         filter_ = filter_ or Filter()
-        parts: list[sql.SQL] = []
-        self.parameters: dict[str, Any] = {}
+        documents = None
         if filter_.sources or visible:
-            parts.append(sql.SQL("document = ANY(%(documents)s)"))
             paths = connection.execute("SELECT id, path FROM documents WHERE passages > 0")
-            self.parameters["documents"] = matching(paths, filter_.sources, visible)
-        if filter_.pages:
-            parts.append(sql.SQL("page BETWEEN %(first)s AND %(last)s"))
-            self.parameters |= dict(zip(("first", "last"), filter_.pages, strict=True))
-        if filter_.since:
-            parts.append(sql.SQL("date >= %(since)s"))
-            self.parameters["since"] = filter_.since.isoformat()
-        if filter_.until:
-            parts.append(sql.SQL("date <= %(until)s"))
-            self.parameters["until"] = filter_.until.isoformat()
-        self.sql = sql.SQL(" AND ").join(parts) if parts else sql.SQL("true")
+            documents = matching(paths, filter_.sources, visible)
+        first, last = filter_.pages or (None, None)
+        since, until = (day and day.isoformat() for day in (filter_.since, filter_.until))
+        self.parameters = {"documents": documents, "first": first, "last": last, "since": since, "until": until}
 
     def count(self, connection: Connection, most: int) -> int:
         """Return the number of passages that match, counted up to ``most``; of all, it is known."""
-        if not self.parameters:
+        if self.all_match:
             return count_passages(connection)
-        counted = sql.SQL("SELECT count(*) FROM (SELECT 1 FROM passages WHERE {} LIMIT %(most)s) AS found")
-        row: Any = connection.execute(counted.format(self.sql), self.parameters | {"most": most}).fetchone()
+        row: Any = connection.execute(_COUNT.encode(), self.parameters | {"most": most}).fetchone()
         return int(row[0])
 
 
@@ -89,32 +84,23 @@ class Found:
                 "set_config('hnsw.ef_search', %s, true)",
                 (str(min(1_000, max(_BREADTH, 2 * count))),),
             )
-            query = sql.SQL(_GRAPH)
-            found = [id_ for (id_,) in self._connection.execute(query.format(self._only.sql), parameters)]
+            found = [id_ for (id_,) in self._connection.execute(_BY_GRAPH.encode(), parameters)]
             if len(found) == count:
                 return found
-        query = sql.SQL(  # + 0 keeps the planner from the graph
-            "SELECT id FROM passages WHERE {} ORDER BY (vector <#> %(vector)s::halfvec) + 0, id LIMIT %(count)s"
-        )
-        return [id_ for (id_,) in self._connection.execute(query.format(self._only.sql), parameters)]
+        return [id_ for (id_,) in self._connection.execute(_BY_COMPARISON.encode(), parameters)]
 
     def by_words(self, count: int) -> list[tuple[int, float]]:
-        """Return the best passages by BM25 of those that have the question's rarest words, or of the best that
-        pg_textsearch lists: its index leaves a filter to be applied afterwards, which may leave none.
-        """
+        """Return the best passages by BM25 of those that have the question's rarest words."""
         if not self._words:
             return []
-        rows = self._connection.execute(_FREQUENCIES, {"words": ["", *self._words]})
+        rows = self._connection.execute(_FREQUENCIES.encode(), (["", *self._words],))
         frequencies = {word: (passages, tokens) for word, passages, tokens in rows if passages > 0}
         total, tokens = frequencies.pop("", (0, 0))
         known = sorted((passages, word) for word, (passages, _) in frequencies.items())
         if not known or not tokens:
             return []
         weights = {word: idf(passages, total) for passages, word in known}
-        listed = None if self._only.parameters else bm25_index.listed(self._connection, list(weights), _SPARE * count)
-        if listed is None:
-            listed = self._with_rare_words(known, weights)
-        scores = self._ranked(listed, weights, tokens / total)
+        scores = self._ranked(self._with_rare_words(known, weights), weights, tokens / total)
         return sorted(scores.items(), key=lambda pair: (-pair[1], pair[0]))[:count]
 
     def passages(self, ids: Sequence[int]) -> dict[int, Document]:
@@ -126,15 +112,13 @@ class Found:
 
     def _with_rare_words(self, known: Sequence[tuple[int, str]], weights: dict[str, float]) -> list[int]:
         """Return the passages with the greatest total weight of rare words; ``known`` has the rarest first."""
-        query = sql.SQL("SELECT id FROM passages WHERE words @@ %(word)s::tsquery AND {} LIMIT %(left)s")
-        query_of = query.format(self._only.sql)
         left = _LISTED
         sums: defaultdict[int, float] = defaultdict(float)
         for number, word in known:
-            if sums and (left <= 0 or (not self._only.parameters and number > left)):
+            if sums and (left <= 0 or (self._only.all_match and number > left)):
                 break
             parameters = self._only.parameters | {"word": f"'{word}'", "left": max(left, 1)}
-            found = self._connection.execute(query_of, parameters).fetchall()
+            found = self._connection.execute(_WITH_WORD.encode(), parameters).fetchall()
             left -= len(found)
             for (id_,) in found:
                 sums[id_] += weights[word]

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from retrieval.postgres.database import Connection, Database
-from retrieval.postgres.rows import make_indexes, missing_indexes, read_again
+from retrieval.postgres.rows import FREQUENCIES, lacks_index, make_index, read_again
 from retrieval.sync_report import Advance, Progress, SyncReport, VerifyReport
 from retrieval.unit_vectors import text_hash
 
@@ -20,8 +20,7 @@ UNION ALL SELECT '', count(*), sum(tokens) FROM passages HAVING count(*) > 0
 _MISCOUNTED_WORDS = f"""
 SELECT count(*) FROM (
     SELECT word, sum(passages) AS passages, sum(tokens) AS tokens
-    FROM (SELECT * FROM frequencies UNION ALL SELECT * FROM frequency_changes) AS kept
-    GROUP BY word HAVING sum(passages) <> 0 OR sum(tokens) <> 0
+    FROM {FREQUENCIES} GROUP BY word HAVING sum(passages) <> 0 OR sum(tokens) <> 0
 ) AS kept FULL JOIN ({_COUNTED}) AS counted USING (word)
 WHERE (kept.passages, kept.tokens) IS DISTINCT FROM (counted.passages, counted.tokens)
 """  # noqa: S608 - constants
@@ -37,13 +36,13 @@ def verify(
         miscounted = bool(_number(connection, _MISCOUNTED_WORDS))
         passages = _number(connection, "SELECT count(*) FROM passages")
         documents = _number(connection, "SELECT count(*) FROM documents")
-        missing = missing_indexes(connection)
+        unindexed = lacks_index(connection)
     found = {
         f"{len(wrong)} documents did not match their passages: they were read again.": bool(wrong),
         "The words' frequencies did not match the passages: they were counted anew.": miscounted,
+        "The vectors had no index: it was made.": unindexed,
     }
     faults = [sentence for sentence, is_so in found.items() if is_so]
-    faults += [f"The {what} had no index: it was made." for what in missing]
     if faults and not database.writable:
         problems = [f"{fault.partition(':')[0]}, and this role may only read." for fault in faults]
         return VerifyReport(passages, documents, [], problems)
@@ -53,11 +52,12 @@ def verify(
         report = sync(progress)
         repairs += report.notes
         passages = report.passages
-    if miscounted or missing:
+    if miscounted or unindexed:
         with database.only_writer(), database.writing() as connection:
             connection.execute("TRUNCATE frequencies, frequency_changes")
             connection.execute(f"INSERT INTO frequencies {_COUNTED}".encode())
-            make_indexes(connection, missing_indexes(connection).values())
+            if lacks_index(connection):
+                make_index(connection)
     return VerifyReport(passages, documents, repairs + faults, [])
 
 

@@ -1,7 +1,8 @@
 """The tables of a library, brought up to date by version."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import psycopg
@@ -104,8 +105,8 @@ CREATE TABLE uploads (
     "CREATE UNIQUE INDEX uploads_by_path ON uploads (sha256(path))",
     "ALTER TABLE uploads ALTER content SET STORAGE EXTERNAL",
 )
-# From each version to the next, from none to 1.
-MIGRATIONS: Sequence[Sequence[str]] = (_VERSION_1, _VERSION_2, _VERSION_3)
+Migrations = Sequence[Sequence[str]]  # the statements from each version to the next, from none to 1
+MIGRATIONS: Migrations = (_VERSION_1, _VERSION_2, _VERSION_3)
 
 
 def schema_name(library: str) -> str:
@@ -128,8 +129,7 @@ def prepare(connection: psycopg.Connection[Any], schema: str, place: str) -> tup
     if connection.execute("SHOW server_encoding").fetchone() != ("UTF8",):
         raise RequestError(f"The database of the {place} is not in UTF8: make one that is.")
     extensions = _vectors(connection, place)
-    if _version(connection, schema, place) < len(MIGRATIONS):
-        _migrate(connection, schema, extensions, place)
+    migrate(connection, schema, place, {"format": MIGRATIONS}, marker="passages", search_path=(schema, extensions))
     row = connection.execute(
         "SELECT pg_has_role(relowner, 'USAGE') AND current_setting('transaction_read_only') = 'off' FROM pg_class "
         "WHERE relnamespace = %s::regnamespace AND relname = 'documents'",
@@ -148,7 +148,7 @@ def _vectors(connection: psycopg.Connection[Any], place: str) -> str:
     if row is None:
         try:
             with connection.transaction():
-                lock_migration(connection, "extension")
+                _lock_migration(connection, "extension")
                 connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
         except (psycopg.errors.InsufficientPrivilege, psycopg.errors.ReadOnlySqlTransaction):
             raise RequestError(
@@ -167,55 +167,73 @@ def _vectors(connection: psycopg.Connection[Any], place: str) -> str:
     return str(schema)
 
 
-def _version(connection: psycopg.Connection[Any], schema: str, place: str) -> int:
-    """Return the version of a schema, 0 of one without tables. Raises ``RequestError`` for a newer or a foreign one."""
+def migrate(
+    connection: psycopg.Connection[Any],
+    schema: str,
+    place: str,
+    migrations: Mapping[str, Migrations],
+    *,
+    marker: str,
+    search_path: Sequence[str],
+) -> None:
+    """Make the tables of a schema or bring them up to date, in one transaction.
+
+    ``migrations`` are by the key of the table ``meta`` that has their version; ``marker`` is a table that the program's
+    schema has too. Raises ``RequestError`` for a newer or a foreign schema, or where this role may not.
+    """
+    newest = {key: len(steps) for key, steps in migrations.items()}
+    if _versions(connection, schema, place, newest, marker) == newest:
+        return
+    try:
+        with connection.transaction():
+            _lock_migration(connection, schema)
+            found = _versions(connection, schema, place, newest, marker)  # another may have done it meanwhile
+            # CREATE SCHEMA IF NOT EXISTS is refused to who may make none.
+            if connection.execute("SELECT 1 FROM pg_namespace WHERE nspname = %s", (schema,)).fetchone() is None:
+                connection.execute(sql.SQL("CREATE SCHEMA {}").format(sql.Identifier(schema)))
+            names = sql.SQL(", ").join(map(sql.Identifier, search_path))
+            connection.execute(sql.SQL("SET LOCAL search_path = {}").format(names))
+            for key, steps in migrations.items():
+                for statement in chain.from_iterable(steps[found[key] :]):
+                    connection.execute(statement.encode())
+                connection.execute(
+                    "INSERT INTO meta VALUES (%s, %s) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+                    (key, str(newest[key])),
+                )
+    except (psycopg.errors.InsufficientPrivilege, psycopg.errors.ReadOnlySqlTransaction):
+        raise RequestError(
+            f"There are no tables of the {place} yet, or of an older version, and this role may not make them: open "
+            "them once as a role that may."
+        ) from None
+
+
+def _versions(
+    connection: psycopg.Connection[Any], schema: str, place: str, newest: Mapping[str, int], marker: str
+) -> dict[str, int]:
+    """Return the versions of a schema, 0 without tables. Raises ``RequestError`` for a newer or a foreign one."""
     tables = connection.execute(
         "SELECT relname FROM pg_class JOIN pg_namespace n ON n.oid = relnamespace "
         "WHERE nspname = %s AND relkind IN ('r', 'p', 'v', 'm', 'f') LIMIT 100",
         (schema,),
     ).fetchall()
     if not tables:
-        return 0
-    value = None
-    if ("meta",) in tables and ("passages",) in tables:
-        query = sql.SQL("SELECT value FROM {} WHERE key = 'format'").format(sql.Identifier(schema, "meta"))
-        (value,) = connection.execute(query).fetchone() or (None,)
-    if not (isinstance(value, str) and value.isdecimal() and len(value) < 9):
+        return dict.fromkeys(newest, 0)
+    meta: dict[str, str] = {}
+    if ("meta",) in tables and (marker,) in tables:
+        query = sql.SQL("SELECT key, value FROM {}").format(sql.Identifier(schema, "meta"))
+        meta = dict(connection.execute(query).fetchall())
+    found = {key: str(meta.get(key, "")) for key in newest}
+    if not all(version.isdecimal() and len(version) < 9 for version in found.values()):
         raise RequestError(f"The schema {schema} is not of this program: name another database in SELFRAG_STORE.")
-    if int(value) > len(MIGRATIONS):
-        raise RequestError(f"The {place} was made by a newer version of this program: update the program.")
-    return int(value)
-
-
-def _migrate(connection: psycopg.Connection[Any], schema: str, extensions: str, place: str) -> None:
-    try:
-        with connection.transaction():
-            lock_migration(connection, schema)
-            version = _version(connection, schema, place)  # another process may have done it meanwhile
-            name = sql.Identifier(schema)
-            if not version and not schema_exists(connection, schema):
-                connection.execute(sql.SQL("CREATE SCHEMA {}").format(name))
-            connection.execute(sql.SQL("SET LOCAL search_path = {}, {}").format(name, sql.Identifier(extensions)))
-            for statements in MIGRATIONS[version:]:
-                for statement in statements:
-                    connection.execute(statement.encode())
-            connection.execute(
-                "INSERT INTO meta VALUES ('format', %s) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
-                (str(len(MIGRATIONS)),),
-            )
-    except (psycopg.errors.InsufficientPrivilege, psycopg.errors.ReadOnlySqlTransaction):
+    versions = {key: int(version) for key, version in found.items()}
+    if any(versions[key] > newest[key] for key in newest):
         raise RequestError(
-            f"There is no {place} yet, or it is of an older version, and this role may not make it: open it once as a "
-            "role that may."
-        ) from None
+            f"The tables of the {place} were made by a newer version of this program: update the program."
+        )
+    return versions
 
 
-def schema_exists(connection: psycopg.Connection[Any], schema: str) -> bool:
-    """Tell whether there is such a schema: ``CREATE SCHEMA IF NOT EXISTS`` is refused to who may make none."""
-    return connection.execute("SELECT 1 FROM pg_namespace WHERE nspname = %s", (schema,)).fetchone() is not None
-
-
-def lock_migration(connection: psycopg.Connection[Any], name: str) -> None:
+def _lock_migration(connection: psycopg.Connection[Any], name: str) -> None:
     """Wait for the transaction in which another process changes this, half a minute at most."""
     connection.execute("SET LOCAL lock_timeout = '30s'")
     key = int.from_bytes(hashlib.sha256(f"selfrag migration {name}".encode()).digest()[:8], signed=True)

@@ -87,22 +87,22 @@ class PostgresStore(Store):
 
     def settle(self) -> None:
         """Drop vectors of no passage, add up the words' frequencies, tell the planner of many new passages, and make
-        the indexes that many passages need once the library is filled: nobody reads files for it, or fewer wait than a
+        the index that many passages need once the library is filled: nobody reads files for it, or fewer wait than a
         tenth of its documents.
         """
         with self.database.reading() as connection:
             (spare, changed, analyzed, filled) = connection.execute(_UNSETTLED).fetchone() or (False, False, 0, False)
             grown = rows.count_passages(connection) > 1.2 * analyzed
-            missing = rows.missing_indexes(connection) if filled else {}
+            unindexed = filled and rows.lacks_index(connection)
         if spare or changed:
             with self.database.writing() as connection:
                 connection.execute("DELETE FROM spare_vectors WHERE NOT EXISTS (SELECT FROM queue)")
                 rows.fold_frequencies(connection)
                 if grown:
                     connection.execute("ANALYZE passages")
-        if missing:
+        if unindexed:
             with self.database.writing() as connection:
-                rows.make_indexes(connection, missing.values())
+                rows.make_index(connection)
 
     def start_over(self) -> None:
         """Refuse: what many share is not moved aside by one."""

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, astuple, replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,6 @@ from psycopg import sql
 
 from core.errors import RequestError
 from retrieval.passage_columns import columns_of, metadata_of
-from retrieval.postgres import bm25_index
 from retrieval.postgres.database import Connection
 from retrieval.postgres.lexemes import tsvector_of
 from retrieval.searching_store import File
@@ -23,7 +22,6 @@ AT_PATH = "sha256(path) = sha256(?)"
 EXACT = 10_000  # passages up to which every vector is compared: some ten milliseconds
 _LONGEST_INDEXED = 4_000  # numbers of a halfvec in an HNSW index
 _LONGEST_KEPT = 16_000
-_INDEX_VECTORS = "CREATE INDEX passages_by_vector ON passages USING hnsw (vector halfvec_ip_ops)"
 _COPY = (
     'COPY passages (document, text, page, row, "offset", date, extra, title, heading, hash, tokens, words, vector) '
     "FROM STDIN"
@@ -47,11 +45,8 @@ INSERT INTO frequencies SELECT word, sum(passages), sum(tokens) FROM changes GRO
 ON CONFLICT (word) DO UPDATE
 SET passages = frequencies.passages + excluded.passages, tokens = frequencies.tokens + excluded.tokens
 """
-_ALL_PASSAGES = """
-SELECT coalesce(sum(passages), 0)::bigint FROM (
-    SELECT * FROM frequencies WHERE word = '' UNION ALL SELECT * FROM frequency_changes WHERE word = ''
-) AS both_tables
-"""
+FREQUENCIES = "(SELECT * FROM frequencies UNION ALL SELECT * FROM frequency_changes) AS kept"
+_ALL_PASSAGES = f"SELECT coalesce(sum(passages), 0)::bigint FROM {FREQUENCIES} WHERE word = ''"  # noqa: S608
 
 
 def made_with(connection: Connection) -> Made:
@@ -122,10 +117,8 @@ def remove_documents(connection: Connection, ids: Collection[int]) -> None:
 
 def touch(connection: Connection, stamps: Iterable[tuple[bytes, int]]) -> None:
     """Record the modification times of files."""
-    for path, mtime_ns in stamps:
-        connection.execute(
-            "UPDATE documents SET mtime_ns = %s WHERE sha256(path) = sha256(%s) AND path = %s", (mtime_ns, path, path)
-        )
+    rows = [(mtime_ns, path) for path, mtime_ns in stamps]
+    connection.cursor().executemany("UPDATE documents SET mtime_ns = %s WHERE sha256(path) = sha256(%s)", rows)
 
 
 def documents_at(connection: Connection, paths: Sequence[bytes]) -> dict[bytes, int]:
@@ -186,7 +179,7 @@ def put_spare_vectors(connection: Connection, vectors: Mapping[bytes, Vectors]) 
 
 
 def make_room_for(connection: Connection, embedding: str, dimension: int) -> None:
-    """Record the embedding model of a library without passages; its indexes are made once it has many."""
+    """Record the embedding model of a library without passages; its index is made once it has many."""
     if dimension > _LONGEST_KEPT:
         raise RequestError(f"PostgreSQL keeps vectors of up to {_LONGEST_KEPT:,} numbers, not {dimension:,}.")
     connection.execute("DROP INDEX IF EXISTS passages_by_vector")
@@ -198,31 +191,24 @@ def make_room_for(connection: Connection, embedding: str, dimension: int) -> Non
 
 def count_passages(connection: Connection) -> int:
     """Return the number of all passages, which is known."""
-    row: Any = connection.execute(_ALL_PASSAGES).fetchone()
+    row: Any = connection.execute(_ALL_PASSAGES.encode()).fetchone()
     return int(row[0])
 
 
-def missing_indexes(connection: Connection) -> dict[str, str]:
-    """Return the statements that make the indexes which the library should have and has not, by what they index.
+def lacks_index(connection: Connection) -> bool:
+    """Tell whether the library should have an index of its vectors, and has none.
 
     Few passages are compared one by one, and so are vectors that are too long for an index.
     """
-    if count_passages(connection) <= EXACT:
-        return {}
-    wanted = []
-    if 0 < made_with(connection).dimension <= _LONGEST_INDEXED:
-        wanted.append(("vectors", "passages_by_vector", _INDEX_VECTORS))
-    if bm25_index.installed(connection):
-        wanted.append(("words for pg_textsearch", bm25_index.NAME, bm25_index.MAKE))
-    query = "SELECT to_regclass(%s)"
-    return {what: made for what, name, made in wanted if connection.execute(query, (name,)).fetchone() == (None,)}
+    if count_passages(connection) <= EXACT or not 0 < made_with(connection).dimension <= _LONGEST_INDEXED:
+        return False
+    return connection.execute("SELECT to_regclass('passages_by_vector')").fetchone() == (None,)
 
 
-def make_indexes(connection: Connection, statements: Iterable[str]) -> None:
-    """Make indexes. Made at once one takes a tenth of the time that adding one passage after another takes."""
+def make_index(connection: Connection) -> None:
+    """Index the vectors: all at once takes a tenth of the time that adding one passage after another takes."""
     connection.execute("SET LOCAL statement_timeout = 0")
-    for statement in statements:
-        connection.execute(statement.encode())
+    connection.execute("CREATE INDEX passages_by_vector ON passages USING hnsw (vector halfvec_ip_ops)")
 
 
 def clear(connection: Connection, embedding: str, dimension: int, settings: SplitSettings) -> None:
@@ -252,9 +238,6 @@ def _put_record(connection: Connection, record: Record, passages: int) -> int:
     row: Any = connection.execute(
         "INSERT INTO documents (path, sha256, size, mtime_ns, status, reason, date, passages) "
         "VALUES (%s, %s, %s, %s, %s, %s, %s, %s) RETURNING id",
-        (
-            *(record.path, record.sha256, record.size, record.mtime_ns),
-            *(record.status, record.reason, record.date, passages),
-        ),
+        astuple(replace(record, passages=passages))[:-1],  # all but the old id
     ).fetchone()
     return int(row[0])

@@ -1,12 +1,9 @@
 """LangGraph's checkpoints in the shared schema, written by the holder of a lease alone."""
 
-import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, cast
 
-from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata, CheckpointTuple
 from langgraph.checkpoint.postgres import PostgresSaver
 from psycopg import Cursor
 from psycopg.rows import DictRow, dict_row
@@ -22,8 +19,10 @@ REMOVE = tuple(
 )
 
 
-class _ThreadedSaver(PostgresSaver):
-    """LangGraph's synchronous checkpointer over our connections, called in threads from the event loop."""
+class SharedSaver(ForgivingSaver, PostgresSaver):
+    """The checkpoints of one question over our connections; one a question, since LangGraph's waits for itself."""
+
+    errors = (RequestError,)
 
     def __init__(self, database: SharedDatabase, lease: Lease) -> None:
         super().__init__(cast("Any", None), serde=PLAIN)  # it asks for connections in `_cursor` alone
@@ -38,26 +37,3 @@ class _ThreadedSaver(PostgresSaver):
                 self._lease.require(Marked(connection))
             with connection.cursor(binary=True, row_factory=dict_row) as cursor:
                 yield cursor
-
-    async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        return await asyncio.to_thread(self.get_tuple, config)
-
-    async def aput(
-        self,
-        config: RunnableConfig,
-        checkpoint: Checkpoint,
-        metadata: CheckpointMetadata,
-        new_versions: ChannelVersions,
-    ) -> RunnableConfig:
-        return await asyncio.to_thread(self.put, config, checkpoint, metadata, new_versions)
-
-    async def aput_writes(
-        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
-    ) -> None:
-        await asyncio.to_thread(self.put_writes, config, writes, task_id, task_path)
-
-
-class SharedSaver(ForgivingSaver, _ThreadedSaver):
-    """The checkpoints of one question; one saver a question, since LangGraph's waits for itself."""
-
-    errors = (RequestError,)

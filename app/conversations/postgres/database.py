@@ -10,9 +10,8 @@ from psycopg import sql
 from psycopg.rows import dict_row
 
 from app.conversations.tables import SCHEMA as THREADS
-from core.errors import RequestError
 from retrieval.postgres.database import Connection, parameters_of, place_of, pool_of, translated
-from retrieval.postgres.migrations import lock_migration, schema_exists
+from retrieval.postgres.migrations import Migrations, migrate
 
 SCHEMA = "selfrag"  # those of libraries have an underscore after it
 _USE = sql.SQL("SET LOCAL lock_timeout = '10s'; SET LOCAL search_path = {}").format(sql.Identifier(SCHEMA))
@@ -57,9 +56,12 @@ CREATE TABLE events (
     """,
     "CREATE TABLE labels (run text PRIMARY KEY, owner text NOT NULL, label text NOT NULL)",
 )
-MIGRATIONS = (_VERSION_1,)  # from each version to the next, from none to 1
+MIGRATIONS: Migrations = (_VERSION_1,)
 # LangGraph's, in a transaction with ours: its tables are new then, so that nobody waits for an index of them.
-CHECKPOINTS = [statement.replace("CONCURRENTLY", "") for statement in BasePostgresSaver.MIGRATIONS]
+CHECKPOINTS: Migrations = [
+    (statement.replace("CONCURRENTLY", ""), f"INSERT INTO checkpoint_migrations VALUES ({version})")  # noqa: S608
+    for version, statement in enumerate(BasePostgresSaver.MIGRATIONS)
+]
 
 
 class SharedDatabase:
@@ -71,7 +73,8 @@ class SharedDatabase:
         self.place = f"threads and runs {place_of(parameters)}"
         with translated(self.place):
             with psycopg.connect(**parameters) as connection:
-                self._prepare(connection)
+                versions = {"format": MIGRATIONS, "checkpoints": CHECKPOINTS}
+                migrate(connection, SCHEMA, self.place, versions, marker="leases", search_path=(SCHEMA,))
             self._pool = pool_of(parameters)
 
     def close(self) -> None:
@@ -83,55 +86,6 @@ class SharedDatabase:
         with translated(self.place), self._pool.connection() as connection, connection.transaction():
             connection.execute(_USE)
             yield connection
-
-    def _prepare(self, connection: Connection) -> None:
-        if self._versions(connection) == (len(MIGRATIONS), len(CHECKPOINTS)):
-            return
-        try:
-            with connection.transaction():
-                lock_migration(connection, SCHEMA)
-                ours, theirs = self._versions(connection)  # another process may have done it meanwhile
-                if not ours and not schema_exists(connection, SCHEMA):
-                    connection.execute(sql.SQL("CREATE SCHEMA {}").format(sql.Identifier(SCHEMA)))
-                connection.execute(_USE)
-                for statements in MIGRATIONS[ours:]:
-                    for statement in statements:
-                        connection.execute(statement.encode())
-                for version, statement in enumerate(CHECKPOINTS[theirs:], theirs):
-                    connection.execute(statement.encode())
-                    connection.execute("INSERT INTO checkpoint_migrations VALUES (%s)", (version,))
-                kept = "INSERT INTO meta VALUES (%s, %s) ON CONFLICT (key) DO UPDATE SET value = excluded.value"
-                connection.execute(kept, ("format", str(len(MIGRATIONS))))
-                connection.execute(kept, ("checkpoints", str(len(CHECKPOINTS))))
-        except (psycopg.errors.InsufficientPrivilege, psycopg.errors.ReadOnlySqlTransaction):
-            raise RequestError(
-                f"There are no {self.place} yet, or they are of an older version, and this role may not make them: "
-                "open them once as a role that may."
-            ) from None
-
-    def _versions(self, connection: Connection) -> tuple[int, int]:
-        """Return the versions of our tables and of LangGraph's, 0 where there are none.
-
-        Raises `RequestError` for a newer or a foreign schema.
-        """
-        tables = connection.execute(
-            "SELECT relname FROM pg_class JOIN pg_namespace n ON n.oid = relnamespace "
-            "WHERE nspname = %s AND relkind IN ('r', 'p', 'v', 'm', 'f') LIMIT 100",
-            (SCHEMA,),
-        ).fetchall()
-        if not tables:
-            return 0, 0
-        values: dict[Any, Any] = {}
-        if ("meta",) in tables and ("leases",) in tables:
-            query = sql.SQL("SELECT key, value FROM {}").format(sql.Identifier(SCHEMA, "meta"))
-            values = dict(connection.execute(query).fetchall())
-        found = [values.get(name) for name in ("format", "checkpoints")]
-        if not all(isinstance(one, str) and one.isdecimal() and len(one) < 9 for one in found):
-            raise RequestError(f"The schema {SCHEMA} is not of this program: name another database in SELFRAG_STORE.")
-        ours, theirs = (int(str(one)) for one in found)
-        if ours > len(MIGRATIONS) or theirs > len(CHECKPOINTS):
-            raise RequestError(f"The {self.place} were made by a newer version of this program: update the program.")
-        return ours, theirs
 
 
 class Marked:

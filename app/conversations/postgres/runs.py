@@ -16,7 +16,7 @@ from core.text import as_json, clean
 KEPT_HOURS = 24  # of an ended run of a thread, whose turn keeps its answer
 MOST_KEPT = 100  # ended runs of one owner that are in no thread
 NEW = """
-INSERT INTO runs (id, owner, kind, question, asked, began, outlives) VALUES (%s, %s, %s, %s, %s, %s, %s)
+INSERT INTO runs (id, owner, kind, thread, question, asked, began, outlives) VALUES (%s, %s, %s, %s, %s, %s, %s, %s)
 """
 ROW = """
 SELECT id, owner, kind, thread, question, asked, began::timestamptz AS began, outlives, state, outcome, message,
@@ -100,8 +100,8 @@ class RunTable:
         lease = self.take(run.id)
         try:
             with self._database.transaction() as connection:
-                given = (run.id, run.owner, run.kind, clean(run.question), run.asked, run.began.isoformat())
-                connection.execute(NEW, (*given, run.outlives))
+                asked = (clean(run.question), run.asked, run.began.isoformat())
+                connection.execute(NEW, (run.id, run.owner, run.kind, None, *asked, run.outlives))
         except BaseException:
             lease.release()
             raise

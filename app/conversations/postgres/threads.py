@@ -7,16 +7,12 @@ from app.conversations.feedback import Feedback, Label, label_of, labels_in
 from app.conversations.postgres.checkpoints import REMOVE, SharedSaver
 from app.conversations.postgres.database import Marked, SharedDatabase
 from app.conversations.postgres.leases import LEASE_SECONDS, Lease, Leases
-from app.conversations.postgres.runs import RunTable
+from app.conversations.postgres.runs import NEW, RunTable
 from app.conversations.tables import Rows, ThreadTables, Writer
 from app.conversations.thread import ThreadTurn
 from app.results.result import Result
 from core.text import as_json
 
-NEW_RUN = """
-INSERT INTO runs (id, owner, kind, thread, question, asked, began, outlives)
-VALUES (%s, %s, 'question', %s, %s, '', %s, true)
-"""
 # Of turns that have ended, and of runs that no turn and no client waits for.
 UNUSED = """
 SELECT DISTINCT thread_id FROM checkpoints WHERE NOT EXISTS (
@@ -82,8 +78,8 @@ class SharedThreads(ThreadTables):
 
     def _begun(self, database: Writer, turn: ThreadTurn, owner: str) -> None:
         if not turn.docs:  # which servers do not ask
-            row = (turn.run, owner, turn.thread, turn.question, turn.began.isoformat())
-            database.execute(NEW_RUN, row)
+            asked = (turn.question, "", turn.began.isoformat())
+            database.execute(NEW, (turn.run, owner, "question", turn.thread, *asked, True))
 
     def _deleted(self, id_: str) -> None:
         self._leased.pop(id_, None)

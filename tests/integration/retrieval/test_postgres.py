@@ -100,7 +100,7 @@ def test_a_role_that_may_only_read_reads_everything(
 def test_a_role_without_rights_is_told(store: Store, role: str, postgres_url: str) -> None:
     with refused(RequestError, "may be read only"):
         open_(as_role(postgres_url, role))
-    with refused(RequestError, "this role may not make it"):
+    with refused(RequestError, "this role may not make them"):
         open_(as_role(postgres_url, role), "other")
 
 
@@ -110,7 +110,7 @@ def test_a_server_that_only_reads_is_read(store: Store, admin: psycopg.Connectio
     with closing(open_(postgres_url)) as reader:
         assert not reader.writable
         assert len(reader.similarity_search("aspirin", k=9)) == 3
-        with pytest.raises(RequestError, match="this role may not make it"):
+        with pytest.raises(RequestError, match="this role may not make them"):
             open_(postgres_url, "other")
 
 
@@ -414,43 +414,6 @@ def test_the_vectors_graph_is_made_when_many_are_there_and_none_is_being_read(
     store.settle()
     assert made()
     store.settle()
-
-
-def test_words_are_listed_by_pg_textsearch_where_the_database_has_it(
-    postgres_url: str, admin: psycopg.Connection[Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if not admin.execute("SELECT 1 FROM pg_available_extensions WHERE name = 'pg_textsearch'").fetchone():
-        pytest.skip("this server has no pg_textsearch: see docs/deployment.md")
-    admin.execute("DROP EXTENSION IF EXISTS pg_textsearch CASCADE")
-    admin.execute('CREATE SCHEMA "odd; schema"; CREATE EXTENSION pg_textsearch SCHEMA "odd; schema"')
-    monkeypatch.setattr(rows, "EXACT", 500)
-    many = [f"word{number % 7} of word{number % 50} and C{number} in \u6771\u4eac\u90fd" for number in range(600)]
-    with closing(open_(postgres_url, 'a"b; c')) as store:
-        put(store, file("/d/few.txt", many[:400]), file("/d/a.txt", TEXTS))
-
-        def found(question: str, only: Filter | None = None) -> list[tuple[str, float]]:
-            best = store.similarity_search(question, k=20, search="bm25", filter=only)
-            return [(one.page_content, one.metadata["score"]) for one in best]
-
-        asked = ["word3 of word17", "word3 C390 nowhere", "\u4eac\u90fd", "\u6771", "nowhere", "'' ; --", "aspirin"]
-        put(store, file("/d/many.txt", many[400:]))
-        with_index = [found(question) for question in asked]
-        only = Filter(sources=("a.txt",))
-        assert [text for text, _ in found("word3 of aspirin", only)] == [TEXTS[1]]
-        monkeypatch.setattr(candidates.Found, "_with_rare_words", lambda *_: pytest.fail("the index is not used"))
-        assert [found(question) for question in asked] == with_index
-        put(store, file("/d/new.txt", ["a new word3"]))
-        (document,) = (one.id for one in store.records().values() if one.path == b"/d/a.txt")
-        store.remove([document])
-        assert "a new word3" in [text for text, _ in found("new word3")]
-        assert found("aspirin") == []
-        monkeypatch.undo()
-        admin.execute("DROP EXTENSION pg_textsearch CASCADE")
-        assert [text for text, _ in found("C390")] == [many[390]]
-        monkeypatch.setattr(candidates, "_LISTED", 10**9)  # all that match are ranked, as by the index
-        store.remove([one.id for one in store.records().values() if one.path == b"/d/new.txt"])
-        put(store, file("/d/a.txt", TEXTS))
-        assert [found(question) for question in asked] == with_index
 
 
 def test_frequencies_that_are_wrong_are_counted_anew(

@@ -8,7 +8,7 @@ from contextlib import aclosing
 from typing import Any
 
 import pytest
-from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+from langgraph.checkpoint.sqlite import SqliteSaver
 from pydantic import ValidationError
 
 from app.conversations.answering import NotKept, ThreadAnswers
@@ -320,10 +320,10 @@ async def test_a_checkpoint_that_cannot_be_written_costs_nothing(
 ) -> None:
     models = Models()
 
-    async def full(*_: object, **__: object) -> None:
+    def full(*_: object, **__: object) -> None:
         raise sqlite3.OperationalError("database or disk is full")
 
-    monkeypatch.setattr(AsyncSqliteSaver, "aput", full)
+    monkeypatch.setattr(SqliteSaver, "put", full)
     begun = answers.begin(answers.threads.create().id, QUESTION)
     await events_of(answers, begun, models.rag())
     assert (Counter(models.calls), answers.threads.turn(begun.run).state) == (CALLS, "finished")
