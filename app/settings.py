@@ -177,12 +177,6 @@ class Settings(BaseSettings):
             raise RequestError("This user's home folder is not known: set SELFRAG_HOME to a whole path.") from error
 
 
-def bounds_of(setting: str) -> tuple[float, float]:
-    """The least and the greatest value of a setting that has both."""
-    given = Settings.model_fields[setting].metadata
-    return next(one.ge for one in given if hasattr(one, "ge")), next(one.le for one in given if hasattr(one, "le"))
-
-
 class _EnvFile(io.StringIO):
     """``.env`` of the working folder, opened only if python-dotenv reads it: the environment can tell it not to."""
 

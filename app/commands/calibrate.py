@@ -40,8 +40,7 @@ def calibrate(options: argparse.Namespace) -> int:
         raise RequestError("No labels are given: name a file of questions with their answers, as for eval.")
     require_docs([options.labels], "the path of the labels")
     dataset = labels_in(options.labels, settings)
-    options.dataset = options.labels
-    documents = documents_of(options, dataset) or ()
+    documents = documents_of(options.docs, options.labels, dataset) or ()
     _confirm(len(dataset.examples), options, settings, screen)
     with SelfRAG.open(*documents, settings=settings, screen=screen) as rag:
         made, trials = _fitted(rag, dataset.examples, options, screen)
