@@ -1,14 +1,16 @@
 """``ask``: run the graph over one question and show it."""
 
 import argparse
-import asyncio
+from collections.abc import Generator
+from contextlib import closing
+from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
 from app.drawing.picture import SUFFIXES
 from app.front_door import SelfRAG
 from app.options import as_text, require_docs, require_output
-from app.results.events import Finished
+from app.results.events import DraftToken, Event, Finished, NodeFinished, NodeStarted
 from app.settings import OF_A_QUESTION, Settings, load_settings
 from app.terminal.screen import Screen
 from app.terminal.show import show, show_costs
@@ -17,6 +19,9 @@ from core.errors import ModelError, RequestError
 from retrieval.filters import Filter
 from run.context import Context, Thresholds, Weights
 from run.initial_state import require_question
+
+if TYPE_CHECKING:  # a single question needs no database
+    from app.conversations.answering import NotKept
 
 # The thresholds that an option sets; the last one holds for a claim that is checked by itself, too.
 THRESHOLDS = {
@@ -33,8 +38,8 @@ def ask(options: argparse.Namespace) -> int:
     question = as_text(" ".join(options.question))
     settings, context = load_settings(), context_of(options)
     check(question, options)
-    rag = open_documents(settings, context, options, screen)
-    finished = asyncio.run(_traced(question, rag, options, screen))
+    with open_documents(settings, context, options, screen) as rag:
+        finished = traced(rag.stream(question, tokens=shows_drafts(rag, options, screen)), rag, screen)
     if options.json:
         screen.json(finished.result.model_dump(mode="json"))
     else:
@@ -107,12 +112,14 @@ def shows_drafts(rag: SelfRAG, options: argparse.Namespace, screen: Screen) -> b
     return screen.live and not options.no_stream and rag.context.strategy == "combined"
 
 
-async def _traced(question: str, rag: SelfRAG, options: argparse.Namespace, screen: Screen) -> Finished:
-    """Ask, and show each node as it ends and drafts as they are written."""
-    async with rag:
-        with Trace(screen, rag.context.filter, explain=rag.context.explain) as trace:
-            async for event in rag.astream(question, tokens=shows_drafts(rag, options, screen)):
-                if isinstance(event, Finished):
-                    return event
+def traced(events: "Generator[Event | NotKept, None, None]", rag: SelfRAG, screen: Screen) -> Finished:
+    """Show each node as it ends and drafts as they are written, and return how the question ended."""
+    with Trace(screen, rag.context.filter, explain=rag.context.explain) as trace, closing(events):
+        for event in events:
+            if isinstance(event, Finished):
+                finished = event
+            elif isinstance(event, NodeStarted | DraftToken | NodeFinished):
                 trace.show(event)
-    raise RuntimeError("the graph ended without a result")
+            else:
+                screen.note(event.message)
+    return finished
