@@ -124,8 +124,6 @@ class Settings(BaseSettings):
                 os.lstat(path.expanduser())
         except RuntimeError:
             raise PydanticCustomError("path", "there is no such user, write the folder's whole path") from None
-        except ValueError:
-            raise PydanticCustomError("path", "there is a zero byte in the path") from None
         except OSError as error:
             if error.errno == errno.ENAMETOOLONG:
                 raise PydanticCustomError("path", "no path can be as long") from None

@@ -11,7 +11,7 @@ from app.drawing.picture import SUFFIXES
 from app.front_door import SelfRAG
 from app.options import as_text, require_docs, require_output
 from app.results.events import DraftToken, Event, Finished, NodeFinished, NodeStarted
-from app.settings import OF_A_QUESTION, Settings, load_settings
+from app.settings import OF_A_QUESTION, load_settings
 from app.terminal.screen import Screen
 from app.terminal.show import show, show_costs
 from app.terminal.trace import Trace
@@ -38,7 +38,7 @@ def ask(options: argparse.Namespace) -> int:
     question = as_text(" ".join(options.question))
     settings, context = load_settings(), context_of(options)
     check(question, options)
-    with open_documents(settings, context, options, screen) as rag:
+    with SelfRAG.open(*options.docs or (), settings=settings, context=context, screen=screen) as rag:
         finished = traced(rag.stream(question, tokens=shows_drafts(rag, options, screen)), rag, screen)
     if options.json:
         screen.json(finished.result.model_dump(mode="json"))
@@ -100,11 +100,6 @@ def filter_of(options: argparse.Namespace) -> Filter | None:
         raise RequestError(f"--since {options.since} is after --until {options.until}: swap them, or leave one out.")
     sources = tuple(options.source or ())
     return Filter(sources=sources, pages=options.page, since=options.since, until=options.until) or None
-
-
-def open_documents(settings: Settings, context: Context | None, options: argparse.Namespace, screen: Screen) -> SelfRAG:
-    """Open the documents, bring them in step, and load the models."""
-    return SelfRAG.open(*options.docs or (), settings=settings, context=context, screen=screen)
 
 
 def shows_drafts(rag: SelfRAG, options: argparse.Namespace, screen: Screen) -> bool:

@@ -5,12 +5,13 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from functools import partial
 
-from app.commands.ask import context_of, open_documents
+from app.commands.ask import context_of
 from app.commands.conversation import Conversation
 from app.commands.threads import find_thread
 from app.conversations.opening import open_feedback, open_threads
 from app.conversations.tables import ThreadTables
 from app.conversations.thread import Thread
+from app.front_door import SelfRAG
 from app.options import as_text, require_docs
 from app.settings import load_settings
 from app.terminal.screen import Screen, print_error
@@ -26,7 +27,7 @@ def chat(options: argparse.Namespace) -> int:
     require_docs(options.docs)
     with closing(open_threads(settings)) as threads:
         thread = _named(threads, options)
-        with open_documents(settings, context, options, screen) as rag:
+        with SelfRAG.open(*options.docs or (), settings=settings, context=context, screen=screen) as rag:
             feedback = open_feedback(settings, threads)
             _talk(Conversation(rag, threads, feedback, context, options, screen), thread)
     return 0
