@@ -17,31 +17,6 @@ from app.commands import options as option_lists
 from core.errors import RequestError, SelfRAGError
 from core.text import clean
 
-EPILOG = """commands:
-  ask QUESTION  ask; needed only before a question that is a command's name
-  chat          ask questions that follow each other; the thread is kept
-  threads       list, show, rename, export or delete the threads that are kept
-  index PATH    add files or folders to the library, and bring it up to date
-  worker        read files that wait to be indexed into PostgreSQL
-  check FILE    hold a text against the documents, claim by claim
-  serve         serve a page, a JSON API, OpenAI's API and MCP on this machine
-  mcp           serve an agent that starts this itself, on stdin and stdout
-  eval DATASET  ask a question set through several systems, and score them
-  compare       show Self-RAG and plain retrieve-and-generate side by side
-  calibrate     fit the confidence to your model, your documents and your risk
-  library       copy, back up or restore a library; export labels of answers
-  pull          fetch the embedded models ahead of time
-  graph         print or draw the graph
-
-exit codes:
-  0    an outcome was reached
-  1    a claim failed with check --strict
-  2    the request is wrong
-  3    the model cannot be reached
-  130  interrupted
-
-"""
-
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; return the exit code. Errors are one sentence on stderr."""
@@ -110,11 +85,9 @@ def _leave_if_serving() -> None:
 
 def parse(given: Sequence[str]) -> argparse.Namespace:
     """The options of one command; a first word that is no command's name begins a question."""
-    first = next((word for word in given if not word.startswith("-")), None)
-    named = first in PARSERS and given and given[0] == first
-    command = str(first) if named else "ask"
-    rest = list(given[1:]) if named else list(given)
-    return PARSERS[command]().parse_args(rest, argparse.Namespace(command=command))
+    named = bool(given) and given[0] in PARSERS
+    command = given[0] if named else "ask"
+    return PARSERS[command]().parse_args(given[1:] if named else given, argparse.Namespace(command=command))
 
 
 class _Parser(argparse.ArgumentParser):
@@ -156,31 +129,33 @@ class Command(NamedTuple):
 
 COMMANDS = {
     "ask": Command(
-        "Ask your documents a question: an answer with its evidence, or an honest no.",
+        "Ask your documents: an answer with its evidence, or an honest no. The word ask may be left out, unless the "
+        "question is a command's name.",
         '"How long is the notice period?" --docs lease.pdf',
         usage='[ask] "QUESTION" [options]\n       python -m app COMMAND [options]',
     ),
     "chat": Command(
-        "Ask questions that follow each other, a line each. The thread is kept; /help lists its commands.",
+        "Ask questions that follow each other. Each is a line; the thread is kept; /help lists the commands.",
         "chat --docs lease.pdf",
     ),
     "threads": Command(
-        "The threads that are kept, of chat and of the page of a server without tokens.",
+        "List, show, rename, export or delete the threads that are kept. They are of chat, and of the page of a server "
+        "without tokens.",
         "threads export 3f2a answers.md",
         usage="threads [ACTION] [options]",
     ),
     "index": Command(
-        "Add files or folders to the library, and bring everything in it in step with the disk.",
+        "Add files or folders to the library, and bring it up to date.",
         "index ~/contracts notes.md --exclude '*draft*'",
         usage="index [PATH ...] [options]",
     ),
     "worker": Command(
-        "Read the files that wait to be indexed into a library in PostgreSQL, beside other machines, until a signal.",
+        "Read files that wait to be indexed into PostgreSQL. Other machines may do so too; a signal ends it.",
         "worker --once",
     ),
     "check": Command(
-        "Hold a text that somebody wrote against the documents: each claim with its verdict, quote and source. "
-        "What was checked before is not checked again.",
+        "Hold a text against the documents, claim by claim. Each has its verdict, quote and source; what was checked "
+        "before is not checked again.",
         "check draft.md --docs contracts/ --strict",
         usage="check FILE [options]",
     ),
@@ -190,35 +165,48 @@ COMMANDS = {
         "serve --open",
     ),
     "mcp": Command(
-        "Serve the Model Context Protocol on stdin and stdout: an agent starts this command and asks your documents.",
+        "Serve an agent that starts this itself, on stdin and stdout. It asks by the Model Context Protocol.",
         "mcp --docs lease.pdf",
     ),
     "eval": Command(
-        "Ask a question set through several systems, score what they say, and write tables and a report. "
-        "What was asked before is not asked again.",
+        "Ask a question set through several systems, and score them. Tables and a report are written; what was asked "
+        "before is not asked again.",
         "eval questions.jsonl --docs contracts/ --most 50",
         usage="eval DATASET [options]",
     ),
     "compare": Command(
-        "Show the answers of Self-RAG and of plain retrieve-and-generate side by side, what each read and cost, and "
-        "which the chat model prefers. What was asked before is not asked again.",
+        "Show Self-RAG and plain retrieve-and-generate side by side. It says what each read and cost, and which answer "
+        "the chat model prefers; what was asked before is not asked again.",
         'compare "How long is the notice period?" --docs lease.pdf',
         usage='compare "QUESTION" [options]\n       python -m app compare --set FILE [options]',
     ),
     "calibrate": Command(
-        "Fit the confidence of answers, and the cut below which none is given, on labelled questions about your "
-        "documents. What was asked before is not asked again.",
+        "Fit the confidence to your model, your documents and your risk. Labelled questions tell how probable an "
+        "answer is, and below what none is given; what was asked before is not asked again.",
         "calibrate labels.jsonl --risk 0.1",
         usage="calibrate [LABELS] [options]",
     ),
     "library": Command(
-        "Copy, save and restore a library and what is kept beside it.",
+        "Copy, back up or restore a library; export labels of answers.",
         "library backup selfrag.zip",
         usage="library ACTION [options]",
     ),
     "pull": Command("Fetch the embedded models, for a machine without a network.", "pull"),
     "graph": Command("Print the compiled graph as Mermaid text, or draw it.", "graph --output graph.svg"),
 }
+
+
+SUMMARIES = "".join(f"  {name:10} {one.description.split('. ')[0].rstrip('.')}\n" for name, one in COMMANDS.items())
+EPILOG = f"""commands:
+{SUMMARIES}
+exit codes:
+  0    an outcome was reached
+  1    a claim failed with check --strict
+  2    the request is wrong
+  3    the model cannot be reached
+  130  interrupted
+
+"""
 
 
 def _parser(name: str) -> argparse.ArgumentParser:

@@ -1,5 +1,6 @@
 """Bind the models and the library to the graph, as the settings say."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,6 @@ from models.prefix_cache import Prefixes
 from prompts.answer_check import USEFULNESS
 from prompts.decide import RETRIEVE
 from prompts.shared import FIXED, with_all_examples
-from retrieval.filters import Filter
 from run.context import Context, Limits, RetrieverLike, Services, Thresholds, Weights
 
 CALLERS = "the caller's own"  # the name of a model that no setting names
@@ -68,16 +68,13 @@ def services_without_models(settings: Settings, retriever: RetrieverLike) -> Ser
     calibration = calibration_of(critic_name(settings), settings)
     calibrated = calibration.thresholds if calibration else {}
     gate = None if settings.selfrag_embedding_model else MINILM
-    thresholds = Thresholds(
-        retrieve=_first(settings.selfrag_threshold_retrieve, calibrated.get("retrieve"), 0.5),
-        relevant=_first(settings.selfrag_threshold_relevant, calibrated.get("relevant"), 0.5),
-        supported=_first(settings.selfrag_threshold_supported, calibrated.get("supported"), 0.0),
-        verified=_first(settings.selfrag_threshold_supported, calibrated.get("verified"), 0.0),
-        graded=gate.thresholds["graded"] if gate else 0.0,
-        similar=gate.thresholds["similar"] if gate else -1.0,
-        near=gate.thresholds["near"] if gate else 2.0,
-        pursued=calibrated.get("pursued", 0.0),
-    )
+    named = {
+        "retrieve": settings.selfrag_threshold_retrieve,
+        "relevant": settings.selfrag_threshold_relevant,
+        "supported": settings.selfrag_threshold_supported,
+        "verified": settings.selfrag_threshold_supported,
+    }
+    thresholds = Thresholds(**(gate.thresholds if gate else {}) | calibrated | _given(named))
     writes_queries = calibration_of(settings.chat_model, settings) is None
     fits = calibration.fits if calibration else Fits()
     fits = fits.model_copy(update={"gate": gate.fits.gate} if gate else {"gate": None, "route": None})
@@ -114,18 +111,24 @@ def limits_of(settings: Settings) -> Limits:
         "tokens": settings.selfrag_limit_tokens,
         "seconds": settings.selfrag_limit_seconds,
     }
-    return defaults.model_copy(update={key: value for key, value in named.items() if value is not None})
+    return defaults.model_copy(update=_given(named))
 
 
-def context_of(settings: Settings, *, explain: bool = False, within: Filter | None = None) -> Context:
-    """The run's context as the settings say; limits and thresholds are the services'."""
+def context_of(settings: Settings, given: Context | None = None) -> Context:
+    """The run's context: what is given, and the rest as the settings say; limits and thresholds are the services'."""
     relevance, support, usefulness = settings.selfrag_weights
-    return Context(
+    own = Context(
         **{name: getattr(settings, f"selfrag_{name}") for name in OF_A_QUESTION},
         weights=Weights(relevance=relevance, support=support, usefulness=usefulness),
-        explain=explain,
-        filter=within,
     )
+    return merged(own, given)
+
+
+def merged(context: Context, given: Context | None) -> Context:
+    """What is given for one question, and the rest of ``context``."""
+    if given is None:
+        return context
+    return context.model_copy(update={name: getattr(given, name) for name in given.model_fields_set})
 
 
 def chat_of(name: str, settings: Settings, progress: Progress | None = None) -> Chat:
@@ -219,5 +222,5 @@ def questions_at_once(settings: Settings) -> int:
     return settings.selfrag_server_concurrency or usual_concurrency(settings)
 
 
-def _first(*values: float | None) -> float:
-    return next(value for value in values if value is not None)
+def _given(named: Mapping[str, float | None]) -> dict[str, float]:
+    return {name: value for name, value in named.items() if value is not None}

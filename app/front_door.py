@@ -104,8 +104,7 @@ class SelfRAG:
             library.close()
             raise
         opened.ask_of(library, screen)
-        if context:
-            opened.context = opened._context(context)
+        opened.context = compose.merged(opened.context, context)
         return opened
 
     def over(self, library: Library, retriever: RetrieverLike) -> Self:
@@ -176,7 +175,7 @@ class SelfRAG:
     ) -> Result:
         """As `ask`."""
         asked = question_after(question, conversation, standalone)
-        state = await self.graph.ainvoke(asked, context=self._context(context))
+        state = await self.graph.ainvoke(asked, context=compose.merged(self.context, context))
         return self._result(cast("SelfRAGState", state))
 
     def ask_many(self, questions: Iterable[str], context: Context | None = None, *, at_once: int = 4) -> Results:
@@ -204,7 +203,7 @@ class SelfRAG:
         # To a question "in Paris" is an answer; by itself it states nothing.
         one = Checkable(Statement(text, "", 0), subject="", no_claim="" if asked else why_no_claim(text))
         with recorded("verify claim", self._telemetry):
-            verified, _ = await verify(one, self.services_to_check(), self._context(context), asked)
+            verified, _ = await verify(one, self.services_to_check(), compose.merged(self.context, context), asked)
         return verified
 
     def check(self, text: str, context: Context | None = None, *, at_once: int = 4) -> CheckedText:
@@ -225,7 +224,7 @@ class SelfRAG:
         cached: Check | None = None,
     ) -> CheckedText:
         """As `check`; ``headings``, ``progress`` and ``cached`` are those of `check_text`."""
-        services, context = self.services_to_check(), self._context(context)
+        services, context = self.services_to_check(), compose.merged(self.context, context)
         with recorded("check text", self._telemetry):
             return await check_text(
                 text, services, context, headings=headings, at_once=at_once, progress=progress, cached=cached
@@ -325,7 +324,8 @@ class SelfRAG:
         modes = ["tasks", "updates", "values", *(["messages"] if tokens else [])]
         final: SelfRAGState | None = None
         durability = {"durability": "sync"} if config else {}
-        stream = self.graph.astream(asked, config, context=self._context(context), stream_mode=modes, **durability)
+        context = compose.merged(self.context, context)
+        stream = self.graph.astream(asked, config, context=context, stream_mode=modes, **durability)
         async with aclosing(stream) as chunks:
             async for mode, chunk in chunks:
                 if mode == "values":
@@ -363,12 +363,6 @@ class SelfRAG:
 
     def _result(self, state: SelfRAGState) -> Result:
         return result_of(state, self.stamp, self._calibration)
-
-    def _context(self, given: Context | None) -> Context:
-        """What is given for one question, and the rest as the settings say."""
-        if given is None:
-            return self.context
-        return self.context.model_copy(update={name: getattr(given, name) for name in given.model_fields_set})
 
 
 def question_after(question: str, conversation: Sequence[Turn] = (), standalone: str | None = None) -> SelfRAGState:

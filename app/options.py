@@ -53,15 +53,19 @@ def span(word: str) -> tuple[int, int]:
 
 def first_day(word: str) -> date:
     """``2024``, ``2024-05`` or ``2024-05-31``: its first day. Raises `ArgumentTypeError` for anything else."""
-    year, month, day = _day(word)
-    return date(year, month or 1, day or 1)
+    if not re.fullmatch("[0-9]{4}(-[0-9]{2}){0,2}", word):
+        raise ArgumentTypeError(f"{word!r} is no day such as 2024-05-31, 2024-05 or 2024")
+    try:
+        return date.fromisoformat(f"{word}-01-01"[:10])
+    except ValueError as error:
+        raise ArgumentTypeError(f"{word!r} is in no calendar") from error
 
 
 def last_day(word: str) -> date:
     """``2024``, ``2024-05`` or ``2024-05-31``: its last day. Raises `ArgumentTypeError` for anything else."""
-    year, month, day = _day(word)
-    month = month or 12
-    return date(year, month, day or calendar.monthrange(year, month)[1])
+    first, named = first_day(word), word.count("-")
+    month = first.month if named else 12
+    return date(first.year, month, first.day if named == 2 else calendar.monthrange(first.year, month)[1])
 
 
 def file_path(word: str) -> Path:
@@ -148,16 +152,3 @@ def require_docs(paths: Iterable[Path] | None, named_by: str = "the path given t
     for path in paths or ():
         if not os.path.exists(path):  # noqa: PTH110 - Path's own raises for a name that is too long
             raise RequestError(f"{shown(path)} does not exist: check {named_by}.")
-
-
-def _day(word: str) -> tuple[int, int, int]:
-    """The year, the month and the day, 0 where it is not given."""
-    found = re.fullmatch(r"([0-9]{4})(?:-([0-9]{2})(?:-([0-9]{2}))?)?", word)
-    if not found:
-        raise ArgumentTypeError(f"{word!r} is no day such as 2024-05-31, 2024-05 or 2024")
-    year, month, day = (int(part or 0) for part in found.groups())
-    try:
-        date(year, 1 if found[2] is None else month, 1 if found[3] is None else day)
-    except ValueError as error:
-        raise ArgumentTypeError(f"{word!r} is in no calendar") from error
-    return year, month, day

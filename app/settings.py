@@ -124,8 +124,6 @@ class Settings(BaseSettings):
                 os.lstat(path.expanduser())
         except RuntimeError:
             raise PydanticCustomError("path", "there is no such user, write the folder's whole path") from None
-        except ValueError:
-            raise PydanticCustomError("path", "there is a zero byte in the path") from None
         except OSError as error:
             if error.errno == errno.ENAMETOOLONG:
                 raise PydanticCustomError("path", "no path can be as long") from None
@@ -175,12 +173,6 @@ class Settings(BaseSettings):
             return default("selfrag", appauthor=False)
         except RuntimeError as error:
             raise RequestError("This user's home folder is not known: set SELFRAG_HOME to a whole path.") from error
-
-
-def bounds_of(setting: str) -> tuple[float, float]:
-    """The least and the greatest value of a setting that has both."""
-    given = Settings.model_fields[setting].metadata
-    return next(one.ge for one in given if hasattr(one, "ge")), next(one.le for one in given if hasattr(one, "le"))
 
 
 class _EnvFile(io.StringIO):

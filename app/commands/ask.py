@@ -1,36 +1,45 @@
 """``ask``: run the graph over one question and show it."""
 
 import argparse
-import asyncio
+from collections.abc import Generator
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+from pydantic import ValidationError
 
 from app.drawing.picture import SUFFIXES
 from app.front_door import SelfRAG
 from app.options import as_text, require_docs, require_output
-from app.results.events import Finished
-from app.settings import OF_A_QUESTION, Settings, bounds_of, load_settings
+from app.results.events import DraftToken, Event, Finished, NodeFinished, NodeStarted
+from app.settings import OF_A_QUESTION, load_settings
 from app.terminal.screen import Screen
 from app.terminal.show import show, show_costs
 from app.terminal.trace import Trace
 from core.errors import ModelError, RequestError
 from retrieval.filters import Filter
-from run.context import Context
+from run.context import Context, Thresholds, Weights
 from run.initial_state import require_question
 
-THRESHOLDS = {"retrieve": "retrieve_threshold", "relevant": "relevance_threshold", "supported": "support_threshold"}
-# The options that beat a setting.
-OVERRIDES = {name: f"selfrag_{name}" for name in ("weights", *OF_A_QUESTION)} | {
-    option: f"selfrag_threshold_{name}" for name, option in THRESHOLDS.items()
+if TYPE_CHECKING:  # a single question needs no database
+    from app.conversations.answering import NotKept
+
+# The thresholds that an option sets; the last one holds for a claim that is checked by itself, too.
+THRESHOLDS = {
+    "retrieve": "retrieve_threshold",
+    "relevant": "relevance_threshold",
+    "supported": "support_threshold",
+    "verified": "support_threshold",
 }
-BOUNDED = ("k", "temperature", "answer_tokens")  # the bounds are those of the settings
 
 
 def ask(options: argparse.Namespace) -> int:
     """Answer; exit code 0 for every outcome but a model that failed before there was any."""
     screen = Screen(quiet=options.quiet or options.json)
     question = as_text(" ".join(options.question))
-    settings = overridden(load_settings(), options)
+    settings, context = load_settings(), context_of(options)
     check(question, options)
-    finished = answer(question, settings, options, screen)
+    with SelfRAG.open(*options.docs or (), settings=settings, context=context, screen=screen) as rag:
+        finished = traced(rag.stream(question, tokens=shows_drafts(rag, options, screen)), rag, screen)
     if options.json:
         screen.json(finished.result.model_dump(mode="json"))
     else:
@@ -64,19 +73,25 @@ def check(question: str, options: argparse.Namespace) -> None:
         require_output(options.picture, *SUFFIXES)
 
 
-def overridden(settings: Settings, options: argparse.Namespace) -> Settings:
-    """The settings with the options that were given."""
-    given = {
-        setting: getattr(options, option)
-        for option, setting in OVERRIDES.items()
-        if getattr(options, option, None) is not None
-    }
-    for option in BOUNDED:
-        least, most = bounds_of(OVERRIDES[option])
-        if not least <= given.get(OVERRIDES[option], least) <= most:
-            value = given[OVERRIDES[option]]
-            raise RequestError(f"--{option.replace('_', '-')} is {value}: choose from {least} to {most}.")
-    return settings.model_copy(update=given)
+def context_of(options: argparse.Namespace) -> Context | None:
+    """What the options say of a question, and no more: they beat the settings. Raises `RequestError`."""
+    named = {name: getattr(options, name) for name in OF_A_QUESTION}
+    given = {name: value for name, value in named.items() if value is not None}
+    if options.weights:
+        given["weights"] = Weights(**dict(zip(("relevance", "support", "usefulness"), options.weights, strict=True)))
+    thresholds = {name: value for name, option in THRESHOLDS.items() if (value := getattr(options, option)) is not None}
+    if thresholds:
+        given["thresholds"] = Thresholds(**thresholds)
+    if options.explain:
+        given["explain"] = True
+    if within := filter_of(options):
+        given["filter"] = within
+    try:
+        return Context(**given) if given else None
+    except ValidationError as error:
+        first = error.errors()[0]
+        option = str(first["loc"][0]).replace("_", "-")
+        raise RequestError(f"--{option} is {first['input']}: {first['msg']}.") from None
 
 
 def filter_of(options: argparse.Namespace) -> Filter | None:
@@ -87,28 +102,19 @@ def filter_of(options: argparse.Namespace) -> Filter | None:
     return Filter(sources=sources, pages=options.page, since=options.since, until=options.until) or None
 
 
-def answer(question: str, settings: Settings, options: argparse.Namespace, screen: Screen) -> Finished:
-    """Open the documents and ask."""
-    return asyncio.run(_traced(question, open_documents(settings, options, screen), options, screen))
-
-
-def open_documents(settings: Settings, options: argparse.Namespace, screen: Screen) -> SelfRAG:
-    """Open the documents, bring them in step, and load the models."""
-    context = Context(explain=options.explain, filter=filter_of(options))
-    return SelfRAG.open(*options.docs or (), settings=settings, context=context, screen=screen)
-
-
 def shows_drafts(rag: SelfRAG, options: argparse.Namespace, screen: Screen) -> bool:
     """Whether drafts are shown as they are written: several at a time would be shown mixed."""
     return screen.live and not options.no_stream and rag.context.strategy == "combined"
 
 
-async def _traced(question: str, rag: SelfRAG, options: argparse.Namespace, screen: Screen) -> Finished:
-    """Ask, and show each node as it ends and drafts as they are written."""
-    async with rag:
-        with Trace(screen, rag.context.filter, explain=rag.context.explain) as trace:
-            async for event in rag.astream(question, tokens=shows_drafts(rag, options, screen)):
-                if isinstance(event, Finished):
-                    return event
+def traced(events: "Generator[Event | NotKept, None, None]", rag: SelfRAG, screen: Screen) -> Finished:
+    """Show each node as it ends and drafts as they are written, and return how the question ended."""
+    with Trace(screen, rag.context.filter, explain=rag.context.explain) as trace, closing(events):
+        for event in events:
+            if isinstance(event, Finished):
+                finished = event
+            elif isinstance(event, NodeStarted | DraftToken | NodeFinished):
                 trace.show(event)
-    raise RuntimeError("the graph ended without a result")
+            else:
+                screen.note(event.message)
+    return finished

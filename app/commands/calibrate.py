@@ -44,8 +44,7 @@ def calibrate(options: argparse.Namespace) -> int:
     if options.labels:
         require_docs([options.labels], "the path of the labels")
         dataset = labels_in(options.labels, settings)
-        options.dataset = options.labels
-        labels, documents = dataset.examples, documents_of(options, dataset)
+        labels, documents = dataset.examples, documents_of(options.docs, options.labels, dataset)
     _confirm(len(labels) if labels else None, options, settings, screen)
     with SelfRAG.open(*documents or (), settings=settings, screen=screen) as rag:
         made, trials = _fitted(rag, labels, options, screen)

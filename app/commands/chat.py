@@ -5,29 +5,31 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from functools import partial
 
-from app.commands.ask import THRESHOLDS, filter_of, open_documents, overridden
+from app.commands.ask import context_of
 from app.commands.conversation import Conversation
 from app.commands.threads import find_thread
 from app.conversations.opening import open_feedback, open_threads
 from app.conversations.tables import ThreadTables
 from app.conversations.thread import Thread
+from app.front_door import SelfRAG
 from app.options import as_text, require_docs
-from app.settings import OF_A_QUESTION, Settings, load_settings
+from app.settings import load_settings
 from app.terminal.screen import Screen, print_error
 from core.errors import RequestError, SelfRAGError
-from run.context import Context, Thresholds, Weights
 
 PROMPT, MORE = "> ", "… "
-KEPT = (*OF_A_QUESTION, "explain")
 
 
 def chat(options: argparse.Namespace) -> int:
     """Talk until the input ends; exit code 0, or without a terminal that of the first line that fails."""
     screen = Screen(quiet=options.quiet or options.json)
-    settings = overridden(load_settings(), options)
+    settings, context = load_settings(), context_of(options)
     require_docs(options.docs)
     with closing(open_threads(settings)) as threads:
-        _talk(threads, _named(threads, options), settings, options, screen)
+        thread = _named(threads, options)
+        with SelfRAG.open(*options.docs or (), settings=settings, context=context, screen=screen) as rag:
+            feedback = open_feedback(settings, threads)
+            _talk(Conversation(rag, threads, feedback, context, options, screen), thread)
     return 0
 
 
@@ -43,21 +45,17 @@ def _named(threads: ThreadTables, options: argparse.Namespace) -> Thread | None:
     return kept[0]
 
 
-def _talk(
-    threads: ThreadTables, thread: Thread | None, settings: Settings, options: argparse.Namespace, screen: Screen
-) -> None:
-    with open_documents(settings, options, screen) as rag:
-        feedback = open_feedback(settings, threads)
-        conversation = Conversation(rag, threads, feedback, context_of(options), options, screen)
-        try:
-            if thread:
-                attempt(partial(conversation.open, thread), screen)
-            for line in lines(screen):
-                if not attempt(partial(conversation.say, line), screen):
-                    break
-        finally:
-            if conversation.thread:
-                screen.remark(f"go on with: python -m app chat --thread {conversation.thread.id}")
+def _talk(conversation: Conversation, thread: Thread | None) -> None:
+    screen = conversation.screen
+    try:
+        if thread:
+            attempt(partial(conversation.open, thread), screen)
+        for line in lines(screen):
+            if not attempt(partial(conversation.say, line), screen):
+                break
+    finally:
+        if conversation.thread:
+            screen.remark(f"go on with: python -m app chat --thread {conversation.thread.id}")
 
 
 def lines(screen: Screen) -> Iterator[str]:
@@ -90,16 +88,3 @@ def attempt(do: Callable[[], bool | None], screen: Screen) -> bool:
             raise
         screen.note("interrupted: /again asks the question again, /quit leaves.")
     return True
-
-
-def context_of(options: argparse.Namespace) -> Context | None:
-    """Return what the options say of a question, which is kept with it: it goes on as it began."""
-    given = {name: value for name in KEPT if (value := getattr(options, name)) is not None and value is not False}
-    if options.weights:
-        given["weights"] = Weights(**dict(zip(("relevance", "support", "usefulness"), options.weights, strict=True)))
-    thresholds = {name: value for name, option in THRESHOLDS.items() if (value := getattr(options, option)) is not None}
-    if thresholds:
-        given["thresholds"] = Thresholds(**thresholds)
-    if within := filter_of(options):
-        given["filter"] = within
-    return Context(**given) if given else None

@@ -3,12 +3,9 @@
 import argparse
 from pathlib import Path
 
-from app.calibrations import with_calibration
-from app.commands.ask import overridden
-from app.commands.eval import ask_systems, documents_of, error_of, surroundings_of, systems_of
-from app.compose import context_of
-from app.front_door import SelfRAG
-from app.libraries import library_to_ask
+from app import compose
+from app.commands.ask import context_of
+from app.commands.eval import ask_systems, documents_of, error_of
 from app.options import as_text, require_docs, require_output, write_file
 from app.settings import Settings, load_settings
 from app.terminal.progress import timed
@@ -20,12 +17,13 @@ from core.text import is_blank, shown
 from evaluation.comparison.compared_set import ComparedSet, compare_all
 from evaluation.comparison.written_forms import FORMS
 from evaluation.datasets.question_set import load, name_of
-from evaluation.folder import REPLIES, claim, require_own
+from evaluation.folder import REPLIES, require_own
 from evaluation.judging.judge import Judge
 from evaluation.judging.saved_replies import Replies
-from evaluation.record_store import NAME, Store
 from evaluation.records import Dataset, Example, Record
 from models.usage import unlimited
+from retrieval.library.library import Library
+from run.context import Context, Services
 from run.initial_state import require_question
 
 SINGLE = "compare"  # the folder of the answers to single questions, below eval
@@ -37,12 +35,13 @@ def compare(options: argparse.Namespace) -> int:
     Raises `ModelError` when the model cannot be reached; that and an interruption keep every answer there is.
     """
     screen = Screen(quiet=options.quiet or options.json)
-    settings = overridden(load_settings(), options)
+    settings = load_settings()
+    context = compose.context_of(settings, context_of(options))
     name = name_of(options.dataset) if options.dataset else None
     _check(options)
     folder = options.out or Path("eval") / (name or SINGLE)
     require_own(folder)
-    compared, failure = _compared(options, settings, screen, name, folder)
+    compared, failure = _compared(options, settings, context, screen, name, folder)
     _show(compared, options, screen)
     if failure:
         raise failure
@@ -64,27 +63,21 @@ def _check(options: argparse.Namespace) -> None:
 
 
 def _compared(
-    options: argparse.Namespace, settings: Settings, screen: Screen, name: str | None, folder: Path
+    options: argparse.Namespace, settings: Settings, context: Context, screen: Screen, name: str | None, folder: Path
 ) -> tuple[ComparedSet, ModelError | None]:
     """What was compared, and the error of a model that failed while it compared."""
     dataset = _dataset(options, folder)
-    documents = documents_of(options, dataset) if options.dataset else options.docs
-    with library_to_ask(documents, settings, screen, complete=True) as library:
-        bare = SelfRAG(retriever=library.store.as_retriever(), settings=settings, screen=screen).services
-        services = with_calibration(bare, library, settings, screen)
-        systems = systems_of(options, services, context_of(settings), None, surroundings_of(settings, library))
-        claim(folder)
-        with Store(folder / NAME) as store, Replies(folder / REPLIES) as replies:
 
-            async def judged(records: list[Record], concurrency: int) -> tuple[ComparedSet, ModelError | None]:
-                judge = Judge(services.with_budget(unlimited()), replies)
-                with timed(screen, "judging", "judgements") as tell:
-                    return await compare_all(name, dataset.examples, records, judge, concurrency, tell)
+    async def judged(
+        services: Services, _: Library, concurrency: int, records: list[Record]
+    ) -> tuple[ComparedSet, ModelError | None]:
+        with Replies(folder / REPLIES) as replies, timed(screen, "judging", "judgements") as tell:
+            judge = Judge(services.with_budget(unlimited()), replies)
+            return await compare_all(name, dataset.examples, records, judge, concurrency, tell)
 
-            _, compared = ask_systems(
-                options, settings, screen, store, systems, dataset.examples, services, library, judged
-            )
-            return compared
+    documents = documents_of(options.docs, options.dataset, dataset) if options.dataset else options.docs
+    given = options, settings, screen, folder, documents, dataset.examples
+    return ask_systems(*given, judged, context=context, needs_models=True)[1]
 
 
 def _dataset(options: argparse.Namespace, folder: Path) -> Dataset:

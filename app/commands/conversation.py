@@ -2,21 +2,18 @@
 
 import argparse
 from collections.abc import Callable
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.commands.ask import require_model, show_answer, shows_drafts
+from app.commands.ask import require_model, show_answer, shows_drafts, traced
 from app.commands.threads import export_thread, find_thread, show_threads, show_turns
-from app.conversations.answering import NotKept, ThreadAnswers
+from app.conversations.answering import ThreadAnswers
 from app.conversations.feedback import Feedback, FeedbackStore, Judgement
 from app.conversations.tables import ThreadTables
 from app.conversations.thread import Thread, ThreadTurn
 from app.front_door import SelfRAG
 from app.libraries import sync
-from app.results.events import Finished
 from app.terminal.screen import Screen
-from app.terminal.trace import Trace
 from core.errors import RequestError
 from core.text import shortened, shown
 from run.context import Context
@@ -149,21 +146,9 @@ class Conversation:
         return self.threads.turns(self._kept().id)[-1]
 
     def _answer(self, turn: ThreadTurn) -> None:
-        rag, screen, finished = self.rag, self.screen, None
+        rag, screen = self.rag, self.screen
         tokens = shows_drafts(rag, self.options, screen)
-        with (
-            Trace(screen, rag.context.filter, explain=rag.context.explain) as trace,
-            closing(self._answers.stream(rag, turn, tokens=tokens)) as events,
-        ):
-            for event in events:
-                if isinstance(event, NotKept):
-                    screen.note(event.message)
-                elif isinstance(event, Finished):
-                    finished = event
-                else:
-                    trace.show(event)
-        if finished is None:
-            raise RuntimeError("the question ended without a result")
+        finished = traced(self._answers.stream(rag, turn, tokens=tokens), rag, screen)
         if self.options.json:
             screen.json(finished.result.model_dump(mode="json"), indent=None)
         else:

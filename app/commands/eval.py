@@ -28,7 +28,7 @@ from evaluation.records import Dataset, Example, Judgements, Record, System
 from evaluation.reporting.report import write_report
 from evaluation.reporting.routes import routed
 from evaluation.reporting.tables import tables_of
-from evaluation.run import Tally, run
+from evaluation.run import run
 from evaluation.self_rag import self_rag
 from evaluation.systems import closed_book, plain, with_surroundings
 from evaluation.variants import variant
@@ -60,35 +60,29 @@ def ask_dataset(
     require_own(folder)
     dataset = load(options.dataset, folder / "documents", options.paragraphs)
     examples = select(dataset.examples, most=options.most, balanced=options.balanced, seed=options.seed)
-    with library_to_ask(documents_of(options, dataset), settings, screen, complete=True) as library:
-        retriever = library.store.as_retriever()
-        context, surroundings = context_of(settings), surroundings_of(settings, library)
 
-        def load_models() -> Services:
-            services = SelfRAG(retriever=retriever, settings=settings, screen=screen).services
-            return with_calibration(services, library, settings, Screen(quiet=True))
+    async def judged(
+        services: Services, library: Library, concurrency: int, records: list[Record]
+    ) -> Judgements | None:
+        if not options.judge:
+            return None
+        embed = library.store.model.embeddings.embed_documents
+        with timed(screen, "judging", "judgements") as tell:
+            given = services, embed, examples, records, folder / REPLIES, tell
+            return await judge_records(*given, concurrency=concurrency)
 
-        bare = with_calibration(services_without_models(settings, retriever), library, settings, screen)
-        services = load_models() if extra_systems or options.judge else bare
-        systems = systems_of(options, services, context, extra_systems, surroundings)
-        claim(folder)
-        with Store(folder / NAME) as store:
-            if services is bare and not all(store.done(system, one) for system in systems for one in examples):
-                services = load_models()
-                systems = systems_of(options, services, context, None, surroundings)
-
-            async def judged(records: list[Record], concurrency: int) -> Judgements | None:
-                if not options.judge:
-                    return None
-                embed = library.store.model.embeddings.embed_documents
-                replies = folder / REPLIES
-                with timed(screen, "judging", "judgements") as tell:
-                    given = services, embed, examples, records, replies, tell
-                    return await judge_records(*given, concurrency=concurrency)
-
-            records, judgements = ask_systems(
-                options, settings, screen, store, systems, examples, services, library, judged
-            )
+    records, judgements = ask_systems(
+        options,
+        settings,
+        screen,
+        folder,
+        documents_of(options.docs, options.dataset, dataset),
+        examples,
+        judged,
+        context=context_of(settings),
+        needs_models=bool(extra_systems or options.judge),
+        extra_systems=extra_systems,
+    )
     return folder, dataset, examples, records, judgements
 
 
@@ -96,44 +90,50 @@ def ask_systems(
     options: argparse.Namespace,
     settings: Settings,
     screen: Screen,
-    store: Store,
-    systems: Sequence[System],
+    folder: Path,
+    documents: Sequence[Path] | None,
     examples: Sequence[Example],
-    services: Services,
-    library: Library,
-    then: Callable[[list[Record], int], Awaitable[T]],
+    then: Callable[[Services, Library, int, list[Record]], Awaitable[T]],
+    *,
+    context: Context,
+    needs_models: bool,
+    extra_systems: ExtraSystems | None = None,
 ) -> tuple[list[Record], T]:
-    """Ask what is not in the store; return all records, and what ``then`` makes of them at a given concurrency.
+    """Ask what the folder does not hold; return all records, and what ``then`` makes of them at a given concurrency.
 
-    The services are closed at the end.
+    The models are loaded where a question is left to ask, or ``then`` needs them.
     """
-    last: Tally | None = None
     concurrency = options.concurrency or usual_concurrency(settings)
+    with library_to_ask(documents, settings, screen, complete=True) as library:
+        retriever, surroundings = library.store.as_retriever(), surroundings_of(settings, library)
+        services = with_calibration(services_without_models(settings, retriever), library, settings, screen)
+        systems = systems_of(options, services, context, None, surroundings)
+        claim(folder)
+        with Store(folder / NAME) as store:
+            if needs_models or not all(store.done(system, one) for system in systems for one in examples):
+                loaded = SelfRAG(retriever=retriever, settings=settings, screen=screen).services
+                services = with_calibration(loaded, library, settings, Screen(quiet=True))
+                systems = systems_of(options, services, context, extra_systems, surroundings)
 
-    async def ask() -> tuple[list[Record], T]:
-        async with aclosing(services):
-            with asking(screen) as show:
+            async def ask() -> tuple[list[Record], T]:
+                provenance = provenance_of(settings, library)
+                async with aclosing(services):
+                    with asking(screen) as progress:
+                        by_system = await run(systems, examples, store, concurrency, progress, provenance)
+                    records = [record for records in by_system.values() for record in records]
+                    return records, await then(services, library, concurrency, records)
 
-                def progress(tally: Tally) -> None:
-                    nonlocal last
-                    last = tally
-                    show(tally)
-
-                by_system = await run(systems, examples, store, concurrency, progress, provenance_of(settings, library))
-            records = [record for records in by_system.values() for record in records]
-            return records, await then(records, concurrency)
-
-    if store.damaged:
-        screen.note(f"{store.damaged} damaged lines of {store.path} are passed over; their questions are asked again.")
-    try:
-        return asyncio.run(ask())
-    except (KeyboardInterrupt, SelfRAGError):
-        if last:
-            kept = last.done - last.failed
-            screen.note(
-                f"{kept} of {last.total} answers are kept in {store.path}: the same command goes on from there."
-            )
-        raise
+            if store.damaged:
+                damaged = f"{store.damaged} damaged lines of {store.path} are passed over"
+                screen.note(f"{damaged}; their questions are asked again.")
+            try:
+                return asyncio.run(ask())
+            except (KeyboardInterrupt, SelfRAGError):
+                done = [store.done(system, one) is not None for system in systems for one in examples]
+                if any(done):
+                    kept = f"{sum(done)} of {len(done)} answers are kept in {store.path}"
+                    screen.note(f"{kept}: the same command goes on from there.")
+                raise
 
 
 def _report(
@@ -211,12 +211,12 @@ def _require_names(names: Sequence[str]) -> None:
         raise RequestError(f"Two systems are named {doubled}: name each once.")
 
 
-def documents_of(options: argparse.Namespace, dataset: Dataset) -> Sequence[Path] | None:
+def documents_of(docs: Sequence[Path] | None, path: Path, dataset: Dataset) -> Sequence[Path] | None:
     """The documents named, the dataset's own, the sample for the sample's questions, or None for the library."""
-    if not options.docs:
-        require_docs(dataset.documents, f"the documents that {shown(options.dataset.name)} names, or give --docs")
-    own = dataset.documents or ((SAMPLE,) if options.dataset.resolve().parent == SAMPLE.parent else ())
-    return options.docs or own or None
+    if not docs:
+        require_docs(dataset.documents, f"the documents that {shown(path.name)} names, or give --docs")
+    own = dataset.documents or ((SAMPLE,) if path.resolve().parent == SAMPLE.parent else ())
+    return docs or own or None
 
 
 def surroundings_of(settings: Settings, library: Library) -> dict[str, Any]:

@@ -150,7 +150,8 @@ def add_compare(parser: argparse.ArgumentParser) -> None:
         "--out", type=file_path, metavar="FOLDER", help="where the answers are kept (eval/SET, or eval/compare)"
     )
     add_concurrency(how)
-    parser.set_defaults(systems=("self-rag", "plain"), variant=[])
+    parser.set_defaults(systems=("self-rag", "plain"), variant=[], explain=False)
+    parser.set_defaults(source=None, page=None, since=None, until=None)
     _add_settings(parser)
 
 

@@ -8,14 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from app import cli
+from app import cli, compose
 from app.cli import PARSERS, main, parse
-from app.commands.ask import filter_of, overridden
-from app.compose import context_of
+from app.commands.ask import context_of, filter_of
 from app.settings import Settings
 from core.errors import ModelError, RequestError
 from retrieval.filters import Filter
-from run.context import Weights
+from run.context import Context, Thresholds, Weights
 
 
 @pytest.mark.parametrize(
@@ -40,9 +39,8 @@ def test_the_papers_controls() -> None:
     words = "why --retrieve-threshold 0.3 --relevance-threshold 0 --weights 2,1,0.25 --constraints hard"
     words += " --scoring support-first --caution 0"
     options = parse(words.split())
-    context = context_of(overridden(Settings(), options))
-    thresholds = overridden(Settings(), options)
-    assert (thresholds.selfrag_threshold_retrieve, thresholds.selfrag_threshold_relevant) == (0.3, 0)
+    context = compose.context_of(Settings(), context_of(options))
+    assert context.thresholds == Thresholds(retrieve=0.3, relevant=0)
     assert context.weights == Weights(relevance=2, support=1, usefulness=0.25)
     assert (context.constraints, context.scoring, context.caution) == ("hard", "support-first", 0)
 
@@ -52,7 +50,7 @@ def test_what_to_search_in() -> None:
     within = filter_of(parse(words.split()))
     days = {"since": date(2024, 2, 1), "until": date(2024, 2, 29)}
     assert within == Filter(sources=("*.pdf", "docs"), pages=(3, 5), **days)
-    assert context_of(Settings(), within=within).filter == within
+    assert compose.context_of(Settings(), Context(filter=within)).filter == within
 
 
 @pytest.mark.parametrize(
@@ -70,7 +68,7 @@ def test_days_in_the_wrong_order_are_named() -> None:
 
 def test_an_option_that_is_not_given_leaves_the_setting() -> None:
     settings = Settings(selfrag_weights=(3, 2, 1), selfrag_threshold_retrieve=0.4, selfrag_constraints="hard")
-    assert overridden(settings, parse(["why"])) == settings
+    assert compose.context_of(settings, context_of(parse(["why"]))) == compose.context_of(settings)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,8 @@ import sys
 import pytest
 
 from app.cli import main, parse
-from app.commands.chat import attempt, context_of, lines
+from app.commands.ask import context_of
+from app.commands.chat import attempt, lines
 from app.terminal.screen import Screen
 from core.errors import ModelError, RequestError
 from retrieval.filters import Filter
@@ -79,7 +80,7 @@ def test_a_terminal_is_told_what_went_wrong_and_goes_on(
         ("--mode always --k 8 --explain", Context(mode="always", k=8, explain=True)),
         ("--weights 1,2,0.5", Context(weights=Weights(relevance=1, support=2, usefulness=0.5))),
         ("--caution 0", Context(caution=0)),
-        ("--support-threshold 0", Context(thresholds=Thresholds(supported=0))),
+        ("--support-threshold 0", Context(thresholds=Thresholds(supported=0, verified=0))),
         ("--page 3-5", Context(filter=Filter(pages=(3, 5)))),
     ],
 )
