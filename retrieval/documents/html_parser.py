@@ -3,7 +3,7 @@
 from collections import Counter
 from typing import Any
 
-from bs4 import BeautifulSoup
+from bs4 import BeautifulSoup, Tag
 from bs4.builder._htmlparser import BeautifulSoupHTMLParser, HTMLParserTreeBuilder
 
 _SCAN_BUDGET = 80_000_000  # characters that may be scanned for missing ends of tags,
@@ -16,7 +16,14 @@ def parse_page(text: str) -> BeautifulSoup:
 
     Raises ``ValueError``, whose message completes a sentence that begins with the file's name, and ``RecursionError``.
     """
-    return BeautifulSoup(text, builder=_Builder())
+    return _Page(text, builder=_Builder())
+
+
+class _Page(BeautifulSoup):
+    """A tree that a string is put into in constant time, however deep."""
+
+    def _linkage_fixer(self, el: Tag) -> None:
+        """Leave out a search of all parents for what follows a new string: while a page is parsed nothing does."""
 
 
 class _Parser(BeautifulSoupHTMLParser):

@@ -2,6 +2,8 @@
 
 import sys
 from pathlib import Path
+from types import FrameType
+from typing import Any
 
 import pytest
 
@@ -154,6 +156,29 @@ def test_no_page_takes_the_square_of_its_size(name: str) -> None:
     # Newer versions of Python take what has no end for text, and do not look for it again and again.
     lenient = not seen and sys.version_info >= (3, 11, 14)
     assert outcome == (seen or "has too many tags or comments without an end: save it anew with a browser") or lenient
+
+
+def lines_run(page: str) -> int:
+    """Return how many lines of Python run while a page is read."""
+    count = 0
+
+    def trace(frame: FrameType, event: str, argument: object) -> Any:
+        nonlocal count
+        count += 1
+        return trace
+
+    former = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        read_page(page)
+    finally:
+        sys.settrace(former)
+    return count
+
+
+@pytest.mark.parametrize("unit", ["<i></i>a<b>", "<style></style>&<ruby>"])
+def test_text_between_tags_left_open_costs_no_search_of_them_all(unit: str) -> None:
+    assert lines_run(unit * 600) < 2.2 * lines_run(unit * 300)
 
 
 def test_a_few_tags_and_comments_without_an_end_are_text() -> None:
