@@ -158,7 +158,7 @@ def _continues(previous: str, line: str, full: float) -> bool:
 
 def _join(parts: list[str], line: str, words: set[str]) -> None:
     """Append a line to the parts of a wrapped sentence, and join the halves of a hyphenated word."""
-    broken = _BROKEN_WORD.match(_last_word(parts)[::-1]) if parts[-1].endswith("-") else None
+    broken = _BROKEN_WORD.match(parts[-1][-_WORD:][::-1]) if parts[-1].endswith("-") else None
     if not broken:
         parts += (" ", line)
         return
@@ -167,16 +167,6 @@ def _join(parts: list[str], line: str, words: set[str]) -> None:
     if rest[:1].islower() and together in words:
         parts[-1] = parts[-1][:-1]
     parts.append(line)
-
-
-def _last_word(parts: list[str]) -> str:
-    """Return the end of a text: its last word, up to ``_WORD`` characters, and perhaps more before it."""
-    end = ""
-    for part in reversed(parts):
-        end = part[-_WORD:] + end
-        if part == " " or len(end) > _WORD:
-            break
-    return end[-_WORD:]
 
 
 _RECHECKED = 50  # empty pages at most that are read again to see whether they are broken
