@@ -14,7 +14,7 @@ from core.files import FileTooLargeError, NotRegularFileError, read_regular
 from core.fingerprint import digest
 from core.text import shown
 from evaluation.datasets.row_formats import Row, read_rows, rows_of_csv
-from evaluation.datasets.squad import is_squad, read_squad
+from evaluation.datasets.squad import is_squad, rows_of_squad
 from evaluation.records import Dataset, Example
 from retrieval.documents.decode import decode, is_binary
 
@@ -35,20 +35,22 @@ def load(path: Path, documents: Path, paragraphs: Paragraphs | None = None) -> D
     Raises `RequestError` with file, place and remedy.
     """
     name, text = shown(path.name), _text_of(path)
-    rows: list[Row]
-    if text.lstrip()[0] in "{[":
-        loaded = _json(name, text)
-        if is_squad(loaded):
-            return Dataset(name_of(path, paragraphs), *read_squad(name, loaded, documents, paragraphs))
+    loaded = _json(name, text) if text.lstrip()[0] in "{[" else None
+    folder: Path | None = None
+    if is_squad(loaded):
+        rows, folder = rows_of_squad(name, loaded, documents, paragraphs)
+    elif paragraphs:
+        raise RequestError(f"{name} has no paragraphs to choose from: leave --paragraphs out.")
+    elif text.lstrip()[0] in "{[":
         rows = _rows_of_json(name, text, loaded)
     else:
         rows = rows_of_csv(name, text)
-    if paragraphs:
-        raise RequestError(f"{name} has no paragraphs to choose from: leave --paragraphs out.")
     examples, documents_named = read_rows(name, rows)
     if not examples:
-        raise RequestError(f"{name} holds no question: write {FORMS}.")
-    return Dataset(name_of(path, paragraphs), examples, tuple(path.parent / one for one in documents_named))
+        remedy = "choose other paragraphs with --paragraphs" if paragraphs else f"write {FORMS}"
+        raise RequestError(f"{name} holds no question: {remedy}.")
+    own = (folder,) if folder else tuple(path.parent / one for one in documents_named)
+    return Dataset(name_of(path, paragraphs), examples, own)
 
 
 def select(

@@ -1,16 +1,14 @@
 """Read SQuAD 2.0: questions on paragraphs, half of them unanswerable; each paragraph becomes a document."""
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from core import files
 from core.errors import RequestError
 from core.fingerprint import digest
-from core.text import is_blank, shown, without_surrogates
-from evaluation.datasets.row_formats import with_id
+from core.text import shown, without_surrogates
+from evaluation.datasets.row_formats import Row
 from evaluation.folder import claim
-from evaluation.records import Example, Gold
 
 FORM = "write it as SQuAD 2.0 does, or download it again"
 
@@ -20,9 +18,9 @@ def is_squad(loaded: Any) -> bool:
     return any(isinstance(article, dict) and "paragraphs" in article for article in _articles(loaded))
 
 
-def read_squad(
+def rows_of_squad(
     name: str, loaded: Any, documents: Path, chosen: tuple[int, int] | None = None
-) -> tuple[tuple[Example, ...], tuple[Path, ...]]:
+) -> tuple[list[Row], Path]:
     """Return the questions on the ``chosen`` paragraphs, all if None, and the folder of all paragraphs as text files.
 
     The folder lies in ``documents``. ``chosen`` counts from 1, across articles, both ends included. Raises
@@ -33,15 +31,12 @@ def read_squad(
     if not 1 <= first <= last <= len(paragraphs):
         raise RequestError(f"{name} has the paragraphs 1-{len(paragraphs)}: choose among them with --paragraphs.")
     folder, sources = _write(documents, [text for text, _ in paragraphs])
-    used: dict[str, int] = {}
-    examples = tuple(
-        _example(name, f"paragraph {number}, question {place}", question, sources[number - 1], used)
+    rows = [
+        _row(name, f"paragraph {number}, question {place}", question, sources[number - 1])
         for number in range(first, last + 1)
         for place, question in enumerate(paragraphs[number - 1][1], 1)
-    )
-    if not examples:
-        raise RequestError(f"{name} holds no question on these paragraphs: choose others with --paragraphs.")
-    return examples, (folder,)
+    ]
+    return rows, folder
 
 
 def _articles(loaded: Any) -> list[Any]:
@@ -93,29 +88,25 @@ def _has_content(path: Path, data: bytes) -> bool:
         return False
 
 
-def _example(name: str, place: str, question: Any, source: str, used: dict[str, int]) -> Example:
+def _row(name: str, place: str, question: Any, source: str) -> Row:
     try:
-        text = without_surrogates(question["question"])
-        answers, plausible = _texts(question.get("answers")), _texts(question.get("plausible_answers"))
-        impossible, id_ = question.get("is_impossible"), question.get("id")
-        if not isinstance(impossible, bool | int | None) or not isinstance(id_, str | int | None):
+        answers, plausible = _texts(question, "answers"), _texts(question, "plausible_answers")
+        shortest = min(answers, key=len, default=None)
+        impossible = question.get("is_impossible")
+        if not isinstance(impossible, int | None):
             raise TypeError
-        impossible = not answers if impossible is None else bool(impossible)
     except (TypeError, LookupError, AttributeError) as error:
-        raise RequestError(f"{name}, {place}: it has no question, or answers without a text: {FORM}.") from error
-    if is_blank(text):
-        raise RequestError(f"{name}, {place}: the question is empty: {FORM}.")
-    references = () if impossible else answers
-    return Example(
-        id=with_id(str(id_ or f"{place.replace(', ', '-').replace(' ', '')}"), used),
-        question=text,
-        route="retrieve",
-        answerable=not impossible,
-        references=references,
-        gold=(Gold(source=source, text=min(references, key=len)),) if references else (),
-        plausible=plausible,
-    )
+        raise RequestError(f"{name}, {place}: it is no question, or has answers without a text: {FORM}.") from error
+    return place, {
+        "id": question.get("id") or place.replace(", ", "-").replace(" ", ""),
+        "question": question.get("question"),
+        "route": "retrieve",
+        "answerable": bool(answers) if impossible is None else not impossible,
+        "answers": answers,
+        "gold": {"source": source, "text": shortest} if shortest else None,
+        "plausible": plausible,
+    }
 
 
-def _texts(answers: list[Mapping[str, Any]] | None) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(filter(None, (without_surrogates(answer["text"]) for answer in answers or ()))))
+def _texts(question: Any, field: str) -> list[Any]:
+    return [answer["text"] for answer in question.get(field) or () if answer["text"]]
