@@ -11,12 +11,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from matplotlib import rc_context
 from matplotlib.axes import Axes
 
 from benchmarks.harness import option_parser, read_figures
 from core.markup import Html
-from evaluation.reporting.drawing import INK, MUTED, SETTINGS, as_svg, colour, figure
+from evaluation.reporting.drawing import INK, MUTED, as_svg, colour, figure
 
 WAYS = ("ours", "sequential", "best-of", "filter-flag")
 WIDTH, BAR, AROUND = 820, 34, 104
@@ -39,8 +38,7 @@ def main() -> int:
 
 def drawn(panels: Sequence[Panel]) -> Html:
     """The panels side by side, as an image of its own."""
-    with rc_context(SETTINGS):
-        made, axes = figure(WIDTH, AROUND + BAR * len(WAYS), len(panels), share_y=True)
+    with figure(WIDTH, AROUND + BAR * len(WAYS), len(panels), share_y=True) as (made, axes):
         for panel, place in zip(panels, axes, strict=True):
             _bars(place, panel)
         made.set_layout_engine("constrained", w_pad=0.14, h_pad=0.14, wspace=0.04)

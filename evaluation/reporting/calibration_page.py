@@ -2,14 +2,13 @@
 
 from collections.abc import Sequence
 
-from matplotlib import rc_context
-
-from core.markup import Html, table, tag
+from core.markup import Html, tag
 from evaluation.calibrating import Calibrated, Measured, Trial
 from evaluation.measures.statistics import Estimate
 from evaluation.reporting.charts import unit
-from evaluation.reporting.drawing import INK, MUTED, SETTINGS, as_svg, colour, figure, marker
-from evaluation.reporting.html_document import html_document
+from evaluation.reporting.drawing import INK, MUTED, as_svg, colour, figure, marker
+from evaluation.reporting.html_document import html_document, table_of_figures
+from evaluation.reporting.tables import shown, with_bounds
 
 ROWS = (
     ("log loss of the confidence", "log_loss"),
@@ -25,10 +24,8 @@ HELD_OUT = "After: by a fit and a cut made without the question's document. Brac
 
 def rows(made: Calibrated) -> list[list[str]]:
     """Return the header, and a row for each measure."""
-    return [
-        ["", "before", "after"],
-        *([title, *(_value(one, name) for one in (made.before, made.after))] for title, name in ROWS),
-    ]
+    both = made.before, made.after
+    return [["", "before", "after"], *([title, *(_value(one, name) for one in both)] for title, name in ROWS)]
 
 
 def sentences(made: Calibrated, trials: Sequence[Trial]) -> list[str]:
@@ -50,12 +47,11 @@ def page(name: str, made: Calibrated, trials: Sequence[Trial]) -> Html:
     """Build the whole page."""
     title = f"Calibration for {name}"
     head, *body = rows(made)
-    lines = [tag("tr", tag("th", first, scope="row"), *(tag("td", one) for one in rest)) for first, *rest in body]
     return html_document(
         title,
         tag("h1", title),
         *(tag("p", one) for one in sentences(made, trials)),
-        table(head, tag("tbody", *lines), class_="figures"),
+        table_of_figures(head, body),
         tag("p", HELD_OUT, class_="muted"),
         tag("h2", "What each cut gives"),
         tag("div", cuts(made, trials), class_="wide picture"),
@@ -64,8 +60,7 @@ def page(name: str, made: Calibrated, trials: Sequence[Trial]) -> Html:
 
 def cuts(made: Calibrated, trials: Sequence[Trial]) -> Html:
     """Draw the share wrong against the share answered, a point for each cut; the large one is chosen."""
-    with rc_context(SETTINGS):
-        drawn, (axes,) = figure(480, 320)
+    with figure(480, 320) as (drawn, (axes,)):
         points = [
             (sum(said) / len(trials), 1 - sum(one.at[cut].right for one in trials) / sum(said), cut)
             for cut in range(len(trials[0].at))
@@ -87,8 +82,4 @@ def cuts(made: Calibrated, trials: Sequence[Trial]) -> Html:
 
 def _value(one: Measured, name: str) -> str:
     value = getattr(one, name)
-    if not isinstance(value, Estimate):
-        return "–" if value is None else f"{value:.2f}"
-    if value.value is None:
-        return "–"
-    return f"{value.value:.2f} [{value.low:.2f}, {value.high:.2f}]"
+    return with_bounds(value, "score") if isinstance(value, Estimate) else shown(value, "score")

@@ -1,6 +1,5 @@
 """The figures of an evaluation, each drawn from its summary alone."""
 
-from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
@@ -8,9 +7,8 @@ from core.markup import Html, tag
 from core.text import one_line
 from evaluation.measures.statistics import Estimate
 from evaluation.measures.summary import BY_KEY, KINDS, Summary, SystemSummary
-from evaluation.reporting.drawing import INK, MUTED, PAPER, SERIES, SETTINGS, as_svg, colour, figure, marker
+from evaluation.reporting.drawing import INK, MUTED, PAPER, SERIES, as_svg, colour, figure, marker
 
-WIDTH, HEIGHT = 340, 270
 SIGNS = "●■▲◆▼✚✖⬟"  # what the markers look like
 VERDICTS = {
     "route": ("Route: to be retrieved for", "P(retrieve)", "share to be retrieved for"),
@@ -28,8 +26,7 @@ def calibration(summary: Summary) -> list[Html]:
         if not shown:
             continue
         title, across, up = VERDICTS[kind]
-        with rc_context(SETTINGS):
-            made, (axes,) = figure(WIDTH, HEIGHT)
+        with figure(340, 270) as (made, (axes,)):
             axes.plot([0, 1], [0, 1], color=MUTED, linewidth=1, linestyle=(0, (2, 3)))
             for number, system in shown:
                 bins = system.calibration[kind].bins
@@ -46,8 +43,7 @@ def calibration(summary: Summary) -> list[Html]:
 
 def risk_coverage(summary: Summary) -> list[Html]:
     """Draw the share wrong among the most confident against the share answered; a marker shows the system's own."""
-    with rc_context(SETTINGS):
-        made, (axes,) = figure(480, 320)
+    with figure(480, 320) as (made, (axes,)):
         for number, system in reversed(list(enumerate(summary.systems))):
             curve = system.risk_coverage
             if len(curve) > 1:
@@ -118,8 +114,7 @@ def overview(summary: Summary) -> Html:
     """Draw abstention F1 and the share right among the answered, per system with interval, as a standalone image."""
     keys = ("abstention_f1", "right_answered")
     count = max(1, len(summary.systems))
-    with rc_context(SETTINGS):
-        made, panels = figure(760, 96 + 36 * count, len(keys), share_y=True)
+    with figure(760, 96 + 36 * count, len(keys), share_y=True) as (made, panels):
         for axes, key in zip(panels, keys, strict=True):
             for number, system in enumerate(summary.systems):
                 _bar(axes, system, key, number)

@@ -2,6 +2,8 @@
 
 import io
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from matplotlib import rc_context
@@ -50,21 +52,23 @@ def marker(number: int) -> str:
     return MARKERS[number % len(MARKERS)]
 
 
-def figure(width: float, height: float, columns: int = 1, share_y: bool = False) -> tuple[Figure, list[Axes]]:
-    """Create a figure of the given size in points, with axes side by side; draw within ``rc_context(SETTINGS)``."""
-    made = Figure(figsize=(width / 72, height / 72), layout="constrained")
-    FigureCanvasSVG(made)
-    return made, list(made.subplots(1, columns, squeeze=False, sharey=share_y)[0])
+@contextmanager
+def figure(width: float, height: float, columns: int = 1, share_y: bool = False) -> Iterator[tuple[Figure, list[Axes]]]:
+    """Yield a figure of the given size in points, with axes side by side, to be drawn by our settings."""
+    with rc_context(SETTINGS):
+        made = Figure(figsize=(width / 72, height / 72), layout="constrained")
+        FigureCanvasSVG(made)
+        yield made, list(made.subplots(1, columns, squeeze=False, sharey=share_y)[0])
 
 
 def as_svg(made: Figure, name: str, title: str, standalone: bool = False) -> Html:
-    """Return the figure as an SVG element.
+    """Return the figure as an SVG element, within the ``with`` block that drew it.
 
     ``name`` keeps its ids apart from those of other figures. With ``standalone`` it includes its own background and
     colours for both schemes, for use as an image file.
     """
     out = io.StringIO()
-    with rc_context({**SETTINGS, "svg.hashsalt": name}):
+    with rc_context({"svg.hashsalt": name}):
         made.savefig(out, format="svg", metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
     svg = out.getvalue()
     body = svg[svg.index("<svg") :]

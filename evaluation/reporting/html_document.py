@@ -1,6 +1,8 @@
 """The frame of every HTML page: it loads nothing, runs nothing, and follows the reader's colour scheme."""
 
-from core.markup import Html, joined, tag
+from collections.abc import Iterable, Sequence
+
+from core.markup import Html, joined, table, tag
 
 NAMES = ("ink", "muted", "rule", "paper", *(f"series-{number}" for number in range(8)))
 LIGHT = "#1c2024 #5b6470 #dde1e6 #ffffff #1b5fb0 #b8470b #0d7a5f #7a3fc0 #8f6400 #b3195f #4d5866 #0c7187"
@@ -97,3 +99,12 @@ def html_document(title: str, *content: object) -> Html:
         tag("style", Html(variables(":root") + STYLE)),
     )
     return joined(Html("<!doctype html>\n"), tag("html", head, tag("body", tag("main", *content)), lang="en"))
+
+
+def table_of_figures(names: Sequence[str], rows: Iterable[Sequence[object]]) -> Html:
+    """Return a table whose rows begin with their own name."""
+    return table(names, tag("tbody", *(row_of_figures(name, cells) for name, *cells in rows)))
+
+
+def row_of_figures(name: object, numbers: Iterable[object], *more: Html) -> Html:
+    return tag("tr", tag("th", name, scope="row"), *(tag("td", one, class_="number") for one in numbers), *more)

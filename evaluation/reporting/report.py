@@ -13,7 +13,7 @@ from evaluation.reporting import charts as pictures
 from evaluation.reporting import tables
 from evaluation.reporting.analysis import analysis
 from evaluation.reporting.failure_page import failures
-from evaluation.reporting.html_document import html_document
+from evaluation.reporting.html_document import html_document, row_of_figures, table_of_figures
 from evaluation.reporting.routes import route_lists
 
 RAG_NOTE = (
@@ -146,16 +146,7 @@ def _figure(metric: Metric, summary: Summary) -> Html:
 
 def _grid(rows: Sequence[Sequence[str]], note: str) -> list[Html]:
     """Show the rows of a table of the terminal, the header first, with a note before it; nothing without rows."""
-    return [tag("p", note, class_="muted"), _table(rows[0], rows[1:])] if rows else []
-
-
-def _table(names: Sequence[str], rows: Iterable[Sequence[object]]) -> Html:
-    """Return a table whose rows begin with their own name."""
-    return table(names, tag("tbody", *(_row(name, cells) for name, *cells in rows)))
-
-
-def _row(name: object, numbers: Iterable[object], *more: Html) -> Html:
-    return tag("tr", tag("th", name, scope="row"), *(tag("td", one, class_="number") for one in numbers), *more)
+    return [tag("p", note, class_="muted"), table_of_figures(rows[0], rows[1:])] if rows else []
 
 
 def _differences(summary: Summary) -> list[Html]:
@@ -182,7 +173,7 @@ def _difference(one: Compared) -> Html:
         tables.p_shown(gap.p),
         gap.n,
     ]
-    return _row(metric.title, cells, _reading(one))
+    return row_of_figures(metric.title, cells, _reading(one))
 
 
 def _reading(one: Compared) -> Html:
@@ -214,7 +205,7 @@ def _preferences(summary: Summary) -> list[Html]:
             *("one / other", "one wins", "other wins", "tie", "changed with the order", "same answer", "no verdict"),
             "share of one in the wins",
         )
-        found.append(_table(names, rows))
+        found.append(table_of_figures(names, rows))
     return found
 
 
@@ -230,7 +221,7 @@ def _calibration(summary: Summary) -> list[Html]:
     names = ("", "expected calibration error", "Brier score", "n")
     inside = [(number, one) for number, one in enumerate(summary.systems) if one.calibration]
     note = "On the dotted line a score is the share that is true. Bins hold about equally many scores."
-    return [*_drawn(inside, drawn, note), _table(names, rows)]
+    return [*_drawn(inside, drawn, note), table_of_figures(names, rows)]
 
 
 def _drawn(systems: Iterable[tuple[int, SystemSummary]], panels: list[Html], note: str, kind: str = "") -> list[Html]:
