@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from evaluation.measures.joined_rows import correct, labelled_pairs
+from evaluation.measures.joined_rows import correct
 from evaluation.measures.statistics import Estimate, exact_share
 from evaluation.records import BASELINE, DISAGREED, FAILED, IDENTICAL, OURS, TIE, UNREADABLE, Example, Pair, Record
 from evaluation.reporting.tables import with_bounds
@@ -54,13 +54,11 @@ class Analysis:
     lines: list[str]
 
 
-def analysis(examples: Sequence[Example], records: Sequence[Record], pairs: Sequence[Pair] = ()) -> Analysis:
-    """Compare self-rag with plain on the examples that both were asked; ``pairs`` are those that were judged."""
+def analysis(examples: Sequence[Example], records: Sequence[Record]) -> Analysis:
+    """Compare self-rag with plain on the examples that both were asked."""
     mine = {record["example"]: record for record in records if record["system"] == OURS and not record["error"]}
     theirs = {record["example"]: record for record in records if record["system"] == BASELINE and not record["error"]}
     shared = [example for example in examples if example.id in mine and example.id in theirs]
-    asked = {one.id for one in shared}
-    judged = [pair for pair in pairs if {pair.one, pair.other} == {OURS, BASELINE} and pair.example in asked]
 
     def group(kind: str, what: str, members: Iterable[Example]) -> Group:
         chosen = list(members)
@@ -82,8 +80,7 @@ def analysis(examples: Sequence[Example], records: Sequence[Record], pairs: Sequ
         for kind, what in sorted(names, key=lambda name: KINDS.index(name[0]))
     ]
     overall = group("all", "all questions", shared)
-    lines = lines_of(overall, groups, labelled_pairs(examples, records, judged), judged)
-    return Analysis(overall, groups, lines)
+    return Analysis(overall, groups, lines_of(overall, groups))
 
 
 def kinds_of(example: Example, record: Record) -> dict[str, str]:
@@ -106,10 +103,8 @@ def kinds_of(example: Example, record: Record) -> dict[str, str]:
     return kinds
 
 
-def lines_of(
-    overall: Group, groups: Sequence[Group], labelled: Sequence[tuple[Pair, str]], judged: Sequence[Pair]
-) -> list[str]:
-    """Write the counts as sentences: all questions, the judge, then the kinds with the greatest differences first.
+def lines_of(overall: Group, groups: Sequence[Group]) -> list[str]:
+    """Write the counts as sentences: all questions, then the kinds with the greatest differences first.
 
     A win or a loss is one whose interval does not hold an even share.
     """
@@ -118,14 +113,6 @@ def lines_of(
         lines.append(
             f"Of {overall.labelled} questions with labels, both are right on {overall.both}, {OURS} alone on "
             f"{overall.ours}, {BASELINE} alone on {overall.other}, neither on {overall.neither}."
-        )
-    lines += judge_lines(judged)
-    if labelled:
-        decided = [(pair, name) for pair, name in labelled if pair.verdict]
-        agreed = sum(pair.verdict == name for pair, name in decided)
-        lines.append(
-            f"Where exactly one of the two is right ({len(labelled)}), the judge decided {len(decided)} "
-            f"and agreed with the labels on {agreed}."
         )
     large = sorted((one for one in groups if one.labelled >= MIN_QUESTIONS), key=lambda one: one.other - one.ours)
     won = [one for one in large if (one.share.low or 0) > 0.5]
@@ -138,18 +125,29 @@ def lines_of(
     return [*lines, f"Neither is ahead on {'; '.join(even)}."] if even else lines
 
 
-def judge_lines(pairs: Sequence[Pair]) -> list[str]:
-    """Count what the judge prefers, and apart from these every pair on which it has no preference."""
+def judge_lines(pairs: Sequence[Pair], labelled: Sequence[tuple[Pair, str]] = ()) -> list[str]:
+    """Count which of two systems the judge prefers, and apart from these every pair on which it has no preference.
+
+    ``labelled`` are those of which one is right by the labels, with its name.
+    """
     counts = Counter(pair.preference for pair in pairs)
     asked = len(pairs) - counts[IDENTICAL]
     lines = []
     if asked:
-        share = with_bounds(exact_share(counts[OURS], counts[OURS] + counts[BASELINE]), "share")
+        one, other = pairs[0].one, pairs[0].other
+        share = with_bounds(exact_share(counts[one], counts[one] + counts[other]), "share")
         lines.append(
-            f"Of {asked} pairs of answers the judge prefers {OURS} on {counts[OURS]} and {BASELINE} on "
-            f"{counts[BASELINE]}, a share of {share} for {OURS}, and sees a tie on {counts[TIE]}."
+            f"Of {asked} pairs of answers the judge prefers {one} on {counts[one]} and {other} on {counts[other]}, a "
+            f"share of {share} for {one}, and sees a tie on {counts[TIE]}."
         )
     lines += [f"{counts[key]} of {len(pairs)} {why}: no preference." for key, why in WITHOUT.items() if counts[key]]
+    if labelled:
+        decided = [(pair, name) for pair, name in labelled if pair.verdict]
+        agreed = sum(pair.verdict == name for pair, name in decided)
+        lines.append(
+            f"Where exactly one of the two is right ({len(labelled)}), the judge decided {len(decided)} "
+            f"and agreed with the labels on {agreed}."
+        )
     return lines
 
 

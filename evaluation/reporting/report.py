@@ -1,17 +1,18 @@
 """Write the report of an evaluation: one self-contained HTML page, two CSV files and the picture for a README."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 
 from core.files import FOLDER_MODE, replace_private
 from core.markup import Html, joined, table, tag
 from core.text import as_json
+from evaluation.measures.joined_rows import labelled_pairs
 from evaluation.measures.summary import BY_KEY, METRICS, Compared, Metric, Summary, SystemSummary
-from evaluation.records import Dataset, Example, Judgements, Record
+from evaluation.records import Dataset, Example, Judgements, Pair, Record
 from evaluation.reporting import charts as pictures
 from evaluation.reporting import tables
-from evaluation.reporting.analysis import analysis
+from evaluation.reporting.analysis import analysis, judge_lines
 from evaluation.reporting.failure_page import failures
 from evaluation.reporting.html_document import html_document, row_of_figures, table_of_figures
 from evaluation.reporting.routes import route_lists
@@ -60,6 +61,7 @@ def page(
     unknown = summary.examples - summary.answerable - summary.unanswerable
     counts = [f"{summary.examples} examples", f"{summary.answerable} answerable", f"{summary.unanswerable} not"]
     counts += [f"{unknown} unlabelled"] if unknown else []
+    lines = analysis(examples, records).lines
     return html_document(
         f"Evaluation: {name}",
         tag("h1", f"Evaluation: {name}"),
@@ -69,9 +71,9 @@ def page(
         _section("totals", "What it cost in all", *_grid(tables.cost_rows(summary), COST_NOTE)),
         _section("figures", "Figures", _figures(summary)),
         _section("differences", f"Differences from {summary.baseline}", *_differences(summary)),
-        _section("analysis", "When it wins, and when it does not", *_analysis(examples, records, judgements)),
+        _section("analysis", "When it wins, and when it does not", *([_list(lines)] if lines else [])),
         _section("routes", "The route of each question", *route_lists(examples, records)),
-        _section("preferences", "What the judge prefers", *_preferences(summary)),
+        _section("preferences", "What the judge prefers", *_preferences(examples, records, judgements)),
         _section("calibration", "Calibration of the verdicts", *_calibration(summary)),
         _section(
             "risk",
@@ -104,12 +106,8 @@ def page(
     )
 
 
-def _analysis(
-    examples: Sequence[Example], records: Sequence[Record], judgements: Judgements | None
-) -> list[Html | None]:
-    """Write sentences on the questions that only one of self-rag and plain gets right; none unless both were asked."""
-    lines = analysis(examples, records, judgements.pairs if judgements else ()).lines
-    return [tag("ul", joined(*(tag("li", line) for line in lines)))] if lines else []
+def _list(lines: Iterable[str]) -> Html:
+    return tag("ul", *(tag("li", line) for line in lines))
 
 
 def _section(key: str, title: str, *content: object) -> Html | None:
@@ -187,26 +185,20 @@ def _reading(one: Compared) -> Html:
     return tag("td", f"{ahead} is better")
 
 
-def _preferences(summary: Summary) -> list[Html]:
-    found: list[Html] = []
-    if summary.judge_agreement is not None:
-        found.append(tag("p", f"The judge agrees with {summary.judge_agreement:.0%} of the labels."))
-    if summary.judge_unanswered:
-        found.append(tag("p", f"It gave no verdict on {summary.judge_unanswered} of {summary.judge_asked} questions."))
-    if summary.preferences:
-        rows = [
-            (
-                *(f"{one.one} / {one.other}", one.one_wins, one.other_wins, one.ties, one.contradictions),
-                *(one.identical, one.failures, tables.with_bounds(one.share, "share")),
-            )
-            for one in summary.preferences
-        ]
-        names = (
-            *("one / other", "one wins", "other wins", "tie", "changed with the order", "same answer", "no verdict"),
-            "share of one in the wins",
-        )
-        found.append(table_of_figures(names, rows))
-    return found
+def _preferences(
+    examples: Sequence[Example], records: Sequence[Record], judgements: Judgements | None
+) -> Iterator[Html]:
+    """Yield what the judge says of each two systems, and how much it left open."""
+    if not judgements:
+        return
+    by_systems: dict[str, list[Pair]] = {}
+    for pair in judgements.pairs:
+        by_systems.setdefault(f"{pair.one} and {pair.other}", []).append(pair)
+    for names, pairs in by_systems.items():
+        yield tag("h3", names)
+        yield _list(judge_lines(pairs, labelled_pairs(examples, records, pairs)))
+    if judgements.unanswered:
+        yield tag("p", f"It gave no verdict on {judgements.unanswered} of {judgements.asked} questions.")
 
 
 def _calibration(summary: Summary) -> list[Html]:
