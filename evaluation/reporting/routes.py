@@ -30,13 +30,12 @@ def routed(examples: Sequence[Example], records: Sequence[Record]) -> dict[str, 
     """Return the questions with an expected route by system, for the systems that decide one."""
     found = {}
     for name, rows in rows_of(examples, records).items():
-        deciding = any(step.get("node") == "decide" for row in rows.values() for step in row.record["decisions"])
         lines = [
             Routed(row.example.question, row.scores.route_right, path_line(row.record))
             for row in rows.values()
             if row.scores.route_right is not None
         ]
-        if deciding and lines:
+        if lines:
             found[name] = lines
     return found
 
