@@ -118,7 +118,7 @@ def limits_of(settings: Settings) -> Limits:
 
 
 def context_of(settings: Settings, *, explain: bool = False, within: Filter | None = None) -> Context:
-    """The run's context as the settings say; limits and thresholds are the services'."""
+    """Return the context that the settings give; it leaves limits and thresholds to the services."""
     relevance, support, usefulness = settings.selfrag_weights
     return Context(
         **{name: getattr(settings, f"selfrag_{name}") for name in OF_A_QUESTION},

@@ -25,7 +25,7 @@ BOUNDED = ("k", "temperature", "answer_tokens")  # the bounds are those of the s
 
 
 def ask(options: argparse.Namespace) -> int:
-    """Answer; exit code 0 for every outcome but a model that failed before there was any."""
+    """Answer a question and return exit code 0. Raises `ModelError` if the model failed before there was an answer."""
     screen = Screen(quiet=options.quiet or options.json)
     question = as_text(" ".join(options.question))
     settings = overridden(load_settings(), options)
@@ -57,7 +57,7 @@ def require_model(finished: Finished) -> None:
 
 
 def check(question: str, options: argparse.Namespace) -> None:
-    """Refuse at once what cannot be answered, before any model is loaded."""
+    """Raise `RequestError` for a question or option that is wrong, before any model is loaded."""
     require_question(question)
     require_docs(options.docs)
     if options.picture:
@@ -65,7 +65,7 @@ def check(question: str, options: argparse.Namespace) -> None:
 
 
 def overridden(settings: Settings, options: argparse.Namespace) -> Settings:
-    """The settings with the options that were given."""
+    """Return the settings, with the options that were given in place of theirs."""
     given = {
         setting: getattr(options, option)
         for option, setting in OVERRIDES.items()
@@ -80,7 +80,7 @@ def overridden(settings: Settings, options: argparse.Namespace) -> Settings:
 
 
 def filter_of(options: argparse.Namespace) -> Filter | None:
-    """The filter that the options name, if they do."""
+    """Return the filter that the options describe; None if they describe none."""
     if options.since and options.until and options.since > options.until:
         raise RequestError(f"--since {options.since} is after --until {options.until}: swap them, or leave one out.")
     sources = tuple(options.source or ())
@@ -93,13 +93,13 @@ def answer(question: str, settings: Settings, options: argparse.Namespace, scree
 
 
 def open_documents(settings: Settings, options: argparse.Namespace, screen: Screen) -> SelfRAG:
-    """Open the documents, bring them in step, and load the models."""
+    """Open the documents, index what changed, and load the models."""
     context = Context(explain=options.explain, filter=filter_of(options))
     return SelfRAG.open(*options.docs or (), settings=settings, context=context, screen=screen)
 
 
 def shows_drafts(rag: SelfRAG, options: argparse.Namespace, screen: Screen) -> bool:
-    """Whether drafts are shown as they are written: several at a time would be shown mixed."""
+    """Return whether to stream drafts: not where several are written at once, which would mix on the screen."""
     return screen.live and not options.no_stream and rag.context.strategy == "combined"
 
 

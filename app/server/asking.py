@@ -1,4 +1,4 @@
-"""What a question is asked of: the models over an owner's documents, with the server's runs and options."""
+"""What each question of a server needs: the models over its owner's documents, the runs, and the server's options."""
 
 from dataclasses import dataclass, field
 
@@ -34,7 +34,7 @@ class Asking:
     documents: Documents | None = None
 
     async def fitting(self, owner: str, context: Context | None) -> Context | None:
-        """Return the context with whole paths for names in its filter.
+        """Return the context with its filter's document names resolved to paths.
 
         Raises `RequestError` for a filter that nothing fits which the owner may see.
         """
@@ -45,11 +45,11 @@ class Asking:
         return context
 
     def streams_drafts(self, strategy: str | None) -> bool:
-        """Tell whether drafts can be shown as they are written: several at a time would be shown mixed."""
+        """Return whether drafts can be streamed: not where several are written at once, which would mix."""
         return (strategy or self.rag.context.strategy) == "combined"
 
     def rag_of(self, owner: str) -> SelfRAG:
-        """Return the models over the owner's documents, which are brought in step meanwhile."""
+        """Return the models over the owner's documents; indexing what changed begins in the background."""
         if self.documents is None:
             return self.rag
         self.documents.refresh()

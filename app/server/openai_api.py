@@ -57,7 +57,7 @@ class ChatRequest(BaseModel):
     self_rag: AskOptions | None = None
 
     def most_tokens(self, usual: int | None) -> int | None:
-        """The most tokens of an answer, where fewer are asked for than the ``usual`` ones."""
+        """Return the request's limit on the answer's tokens; None if it sets none below ``usual``."""
         most = self.max_completion_tokens or self.max_tokens
         return max(LEAST_TOKENS, most) if most and most < (usual or MAX_TOKENS) else None
 
@@ -71,17 +71,17 @@ class Completion:
     usage_follows: bool = False
 
     def chunk(self, delta: dict[str, Any], finish: str | None = None, **more: Any) -> bytes:
-        """A chunk of a stream."""
+        """Return a ``chat.completion.chunk`` as a server-sent event; ``more`` adds fields beside ``choices``."""
         choices = [{"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}]
         usage = {"usage": None} if self.usage_follows else {}
         return _event({**self._head("chat.completion.chunk"), "choices": choices, **usage, **more})
 
     def usage(self, usage: dict[str, Any]) -> bytes:
-        """The chunk that holds the usage alone."""
+        """Return the last chunk of a stream, which holds the usage and no choices, as a server-sent event."""
         return _event({**self._head("chat.completion.chunk"), "choices": [], "usage": usage})
 
     def whole(self, message: dict[str, Any], usage: dict[str, Any], **more: Any) -> Response:
-        """The answer in one piece."""
+        """Return the whole answer as one ``chat.completion`` response."""
         full = {"role": "assistant", "refusal": None, **message}
         choices = [{"index": 0, "message": full, "logprobs": None, "finish_reason": "stop"}]
         return json_response({**self._head("chat.completion"), "choices": choices, "usage": usage, **more})

@@ -95,7 +95,7 @@ class ThreadRuns:
         _tell_end(turn, run)
 
     async def run(self, id_: str, owner: str) -> Run:
-        """Return the run of a turn as its thread has it. Raises `UnknownRunError`."""
+        """Return a run read from the turn that its thread keeps. Raises `UnknownRunError`."""
         try:
             return _run_of(await asyncio.to_thread(self.threads.turn, id_, owner), owner)
         except UnknownThreadError:

@@ -32,7 +32,7 @@ def installed(connection: Connection) -> bool:
 
 
 def listed(connection: Connection, words: Sequence[str], count: int) -> list[int] | None:
-    """Return the ids of the best passages by their words, the best first; None where there is no such index."""
+    """Return the ids of the best passages by pg_textsearch's BM25, best first; None if the library lacks its index."""
     row = connection.execute(f"{_SCHEMA} AND to_regclass('{NAME}') IS NOT NULL".encode()).fetchone()
     if row is None:
         return None

@@ -216,7 +216,7 @@ def schema_exists(connection: psycopg.Connection[Any], schema: str) -> bool:
 
 
 def lock_migration(connection: psycopg.Connection[Any], name: str) -> None:
-    """Wait for the transaction in which another process changes this, half a minute at most."""
+    """Lock the migration of ``name`` until the transaction ends; PostgreSQL raises after 30 s of waiting for it."""
     connection.execute("SET LOCAL lock_timeout = '30s'")
     key = int.from_bytes(hashlib.sha256(f"selfrag migration {name}".encode()).digest()[:8], signed=True)
     connection.execute("SELECT pg_advisory_xact_lock(%s)", (key,))
