@@ -70,7 +70,7 @@ class LibraryCalibration(BaseModel):
 
 
 def fitted_for(stamp: Stamp, base: str | None, library: Library, settings: Settings) -> dict[str, str | None]:
-    """Return what a calibration depends on; ``base`` is the name of the critic's own."""
+    """Return what a calibration depends on, by name; ``base`` names the calibration that came with the critic."""
     embedding = without_secrets(library.store.model.name, settings)
     known = stamp.model_dump() | {"embedding_model": embedding, "base": base}
     return {name: known[name] for name in WHAT}

@@ -28,7 +28,7 @@ def words_of(text: str) -> list[str]:
 
 
 def pairs_of(*texts: str | None) -> str | None:
-    """Return the terms of all words that have a Chinese, Japanese or Korean character, spaced; None without any."""
+    """Return all words with a Chinese, Japanese or Korean character as pairs of characters, spaced; None if none."""
     found = (word for text in texts if text and CJK.search(text) for word in _WORD.findall(text) if CJK.search(word))
     return " ".join(term for word in found for term in _terms(word)) or None
 

@@ -54,10 +54,10 @@ def self_rag(services: Services, context: Context, name: str = "self-rag") -> Se
 
 
 def record_of(name: str, example: Example, state: SelfRAGState, searches: Sequence[Sequence[Passage]]) -> Record:
-    """Return the record of a finished run; ``searches`` are the passages that each search found.
+    """Return the record of a finished run; ``searches`` has the passages that each of its searches found.
 
-    The first search's are ``seen``, the others' are added to their decisions. ``route`` is what `decide` chose,
-    whatever came later. For an abstention, ``read`` and ``said`` are those of the withheld draft.
+    ``seen`` in the record has the passages of the first search, each later search's are in its step of the path.
+    ``route`` is what `decide` chose first. For an abstention, ``read`` and ``said`` are those of the withheld draft.
     """
     best = state["best"]
     answered = state["outcome"] in ANSWERED

@@ -96,14 +96,14 @@ class OneDraft:
 
 
 def plain(services: Services, context: Context, name: str = "plain") -> OneDraft:
-    """Search, put everything found into the prompt, and answer."""
+    """Return the system that searches once, puts all passages into one prompt, and answers."""
     context = services.completed(context)
     settings = {"k": context.k, **_settings_of(context)}
     return OneDraft(name, fingerprint(name, settings, PLAIN_CODE), services, context, context.k)
 
 
 def closed_book(services: Services, context: Context, name: str = "closed-book") -> OneDraft:
-    """Answer from the model's own knowledge."""
+    """Return the system that answers from the model's own knowledge."""
     context = services.completed(context)
     return OneDraft(name, fingerprint(name, _settings_of(context), CLOSED_BOOK), services, context)
 

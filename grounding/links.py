@@ -75,8 +75,8 @@ def bridging_query(question: str, passages: Sequence[Passage]) -> str | None:
 
 
 def named(text: str, *, surely: bool = False) -> list[str]:
-    """Return the names and codes in the text; with ``surely`` no single word that may open its sentence without being
-    one.
+    """Return the names and codes in the text; ``surely`` leaves out single words that may be names only because they
+    open a sentence.
     """
     found = [
         one.text

@@ -17,7 +17,7 @@ CONCLUSION = re.compile(
 
 
 def brings_premises(question: str) -> bool:
-    """True if a conclusion is asked for, in English, that has no other words than the premises before it."""
+    """True if an English question asks for a conclusion whose words are all in the premises that it states before."""
     conclusion = CONCLUSION.search(question) if len(question) <= LONGEST else None
     if conclusion is None:
         return False

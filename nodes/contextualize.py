@@ -77,7 +77,7 @@ def cleaned(written: str) -> str:
 
 
 def is_usable(written: str, question: str, earlier: str) -> bool:
-    """Return True for a question about what the conversation is about, and not an answer to it."""
+    """Return True if the rewriting is a question, not an answer, and most of its words are from the conversation."""
     if not written or len(written) > LONGEST_REWRITTEN or declines(written):
         return False
     if ASKS.search(question) and not ASKS.search(written):

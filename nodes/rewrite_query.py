@@ -25,8 +25,8 @@ MOST_MISSING = 6  # words
 async def rewrite_query(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
     """Add a query that was not tried yet; if there is none, no rewrites are left.
 
-    Where a passage leads on by a name that the question does not have, that name and what is still missing are the
-    query. Otherwise the model writes one, told what is known and what is missing, if ``rewriting`` lets it.
+    If a passage brings in a name that the question lacks, the query is that name and the words that are still missing.
+    Otherwise the model writes one, given what is known and what is missing, unless ``rewriting`` is "names".
     """
     tried = state["queries"]
     found = state.get("found", state["passages"])

@@ -39,7 +39,7 @@ class RetrieverAdapter:
 
 
 def adapted(retriever: T) -> T | RetrieverAdapter:
-    """Return the adapter of a LangChain retriever; anything else is searched as it is."""
+    """Wrap a LangChain retriever in an adapter; return anything else unchanged."""
     return RetrieverAdapter(retriever) if isinstance(retriever, BaseRetriever) else retriever
 
 

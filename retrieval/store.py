@@ -29,7 +29,7 @@ class Model:
 
 @dataclass(frozen=True)
 class Machine:
-    """Whose files this process reads: the machine's name, and the folders that all machines have under one path."""
+    """The machine whose files this process indexes: its name, and the folders that all machines mount at one path."""
 
     name: str
     shared: tuple[bytes, ...] = ()

@@ -38,7 +38,7 @@ class Failure(NamedTuple):
 
 
 class Skipped(NamedTuple):
-    """A file or folder that is not indexed; ``reason`` is the same for all of a kind."""
+    """A file or folder that is not indexed; ``reason`` is one of a few fixed texts."""
 
     path: Path
     reason: str

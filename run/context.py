@@ -166,7 +166,7 @@ class CriticLike(Protocol):
 
 
 class RetrieverLike(Protocol):
-    """The retriever, as nodes see it: LangChain's retrievers are such."""
+    """What nodes need of a retriever; every LangChain retriever has it."""
 
     async def ainvoke(self, input: str, *, k: int) -> Sequence[Document]: ...  # noqa: A002
 

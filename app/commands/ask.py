@@ -33,7 +33,7 @@ THRESHOLDS = {
 
 
 def ask(options: argparse.Namespace) -> int:
-    """Answer; exit code 0 for every outcome but a model that failed before there was any."""
+    """Answer a question and return exit code 0. Raises `ModelError` if the model failed before there was an answer."""
     screen = Screen(quiet=options.quiet or options.json)
     question = as_text(" ".join(options.question))
     settings, context = load_settings(), context_of(options)
@@ -66,7 +66,7 @@ def require_model(finished: Finished) -> None:
 
 
 def check(question: str, options: argparse.Namespace) -> None:
-    """Refuse at once what cannot be answered, before any model is loaded."""
+    """Raise `RequestError` for a question or option that is wrong, before any model is loaded."""
     require_question(question)
     require_docs(options.docs)
     if options.picture:
@@ -95,7 +95,7 @@ def context_of(options: argparse.Namespace) -> Context | None:
 
 
 def filter_of(options: argparse.Namespace) -> Filter | None:
-    """The filter that the options name, if they do."""
+    """Return the filter that the options describe; None if they describe none."""
     if options.since and options.until and options.since > options.until:
         raise RequestError(f"--since {options.since} is after --until {options.until}: swap them, or leave one out.")
     sources = tuple(options.source or ())
@@ -103,7 +103,7 @@ def filter_of(options: argparse.Namespace) -> Filter | None:
 
 
 def shows_drafts(rag: SelfRAG, options: argparse.Namespace, screen: Screen) -> bool:
-    """Whether drafts are shown as they are written: several at a time would be shown mixed."""
+    """Return whether to stream drafts: not where several are written at once, which would mix on the screen."""
     return screen.live and not options.no_stream and rag.context.strategy == "combined"
 
 

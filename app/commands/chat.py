@@ -1,4 +1,4 @@
-"""``chat``: questions that follow each other, which are kept and can be gone on with."""
+"""``chat``: ask questions that follow each other, in a thread that is kept and can be continued."""
 
 import argparse
 from collections.abc import Callable, Iterator
@@ -21,7 +21,7 @@ PROMPT, MORE = "> ", "… "
 
 
 def chat(options: argparse.Namespace) -> int:
-    """Talk until the input ends; exit code 0, or without a terminal that of the first line that fails."""
+    """Answer lines until the input ends; return exit code 0. Without a terminal the first error is raised."""
     screen = Screen(quiet=options.quiet or options.json)
     settings, context = load_settings(), context_of(options)
     require_docs(options.docs)
@@ -76,7 +76,7 @@ def lines(screen: Screen) -> Iterator[str]:
 
 
 def attempt(do: Callable[[], bool | None], screen: Screen) -> bool:
-    """Do what a line says; on a terminal tell what went wrong or was interrupted, and go on. False to leave."""
+    """Run a line's action; False if it leaves the chat. On a terminal, show errors and interrupts, not raise them."""
     try:
         return do() is not False
     except SelfRAGError as error:

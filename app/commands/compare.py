@@ -30,7 +30,7 @@ SINGLE = "compare"  # the folder of the answers to single questions, below eval
 
 
 def compare(options: argparse.Namespace) -> int:
-    """Ask what was not asked yet, let the model compare the answers, and show all; exit codes as for ``ask``.
+    """Ask what was not asked yet, let the model compare the answers, and show all. Returns exit code 0.
 
     Raises `ModelError` when the model cannot be reached; that and an interruption keep every answer there is.
     """

@@ -24,9 +24,9 @@ YES = ("y", "yes")
 
 @dataclass
 class Conversation:
-    """What a person does in a chat; without a thread the first question begins one.
+    """The actions of a person in a chat; if ``thread`` is None, the first question begins one.
 
-    ``context`` is what the options say of every question.
+    ``context`` has the options, which hold for every question.
     """
 
     rag: SelfRAG
@@ -43,7 +43,7 @@ class Conversation:
         self._line = self.screen.line if self.options.json else self.screen.result
 
     def say(self, line: str) -> bool:
-        """Do what a line says; False if it leaves. Raises `SelfRAGError`."""
+        """Ask the line's question or run its command; return False if it leaves the chat. Raises `SelfRAGError`."""
         if not line.startswith("/"):
             self.ask(line)
             return True
@@ -59,7 +59,7 @@ class Conversation:
         return True
 
     def ask(self, question: str, *, standalone: str | None = None, replaces: str | None = None) -> None:
-        """Ask a question in the thread, and show its course and its answer."""
+        """Ask a question in the thread, and show its trace and its answer."""
         if self.rag.library:
             sync(self.rag.library, self.screen, complete=False)
         new = self.thread is None
@@ -74,7 +74,7 @@ class Conversation:
         self._answer(turn)
 
     def open(self, thread: Thread) -> None:
-        """Go on with a thread: show its last turns, and answer the question that a crash cut off."""
+        """Continue a thread: show its last turns, and finish the question that a crash interrupted."""
         self.thread = thread
         if not self.options.json:
             turns = [turn for turn in self.threads.turns(thread.id) if not turn.replaced]
@@ -85,7 +85,7 @@ class Conversation:
             self._answer(turn)
 
     def meant(self, text: str) -> None:
-        """Ask the last question again, with what it means by itself."""
+        """Ask the last question again; the given text is what it means without the conversation."""
         last = self._last()
         self.ask(last.question, standalone=text, replaces=last.run)
 
@@ -107,7 +107,7 @@ class Conversation:
         show_threads(self.threads.list(), self._line, numbered=True)
 
     def open_named(self, word: str) -> None:
-        """Go on with another thread, by its number in the list or its id."""
+        """Continue another thread, given by its number in the list or its id."""
         threads = self.threads.list()
         number = int(word) if word.isdecimal() and len(word) < 9 else 0
         self.open(threads[number - 1] if 1 <= number <= len(threads) else find_thread(self.threads, word))
@@ -160,7 +160,7 @@ class Conversation:
 
 @dataclass(frozen=True)
 class Command:
-    """A command of a chat; what it ``takes`` is in brackets if it may be left out."""
+    """A command of a chat; ``takes`` names its argument, in brackets if that is optional."""
 
     run: Callable[[Conversation, str], None]
     takes: str

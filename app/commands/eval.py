@@ -52,7 +52,7 @@ def evaluate(options: argparse.Namespace, extra_systems: ExtraSystems | None = N
 def ask_dataset(
     options: argparse.Namespace, screen: Screen, extra_systems: ExtraSystems | None = None
 ) -> tuple[Path, Dataset, Sequence[Example], list[Record], Judgements | None]:
-    """Ask what was not asked yet; return the folder of the results, the questions, all records, and the judge's."""
+    """Ask what was not asked yet; return the results' folder, data set, examples, records, and judgements if any."""
     settings = load_settings()
     _check_variants(options, settings)
     require_docs(options.docs)
@@ -182,7 +182,7 @@ def systems_of(
     extra_systems: ExtraSystems | None,
     surroundings: dict[str, Any],
 ) -> list[System]:
-    """Those asked for, then the variants, then the extra ones, each with its surroundings in its fingerprint."""
+    """Return the systems asked for, the variants and the extra ones, fingerprinted with models and documents."""
     made: dict[str, Callable[[], System]] = {
         "self-rag": lambda: self_rag(services, context),
         "plain": lambda: plain(services, context),
@@ -220,7 +220,7 @@ def documents_of(docs: Sequence[Path] | None, path: Path, dataset: Dataset) -> S
 
 
 def surroundings_of(settings: Settings, library: Library) -> dict[str, Any]:
-    """What every system's answers depend on."""
+    """Return what the answers of every system depend on, for its fingerprint: models, splitting, documents."""
     sources = [source for source in library.sources() if source.passages]
     return {
         "chat": settings.chat_model,

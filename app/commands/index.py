@@ -1,4 +1,4 @@
-"""``index``: add to the library, bring it in step with the disk, check it, list it."""
+"""``index``: add to the library, sync it with the disk, verify it, list it."""
 
 import argparse
 import shlex
@@ -59,7 +59,7 @@ def exclude(library: Library, words: Sequence[str], screen: Screen) -> None:
 
 
 def sync(library: Library, screen: Screen) -> list[Source]:
-    """Bring the library in step, say what became of each document that is not indexed, and return all."""
+    """Sync the library, report each document that could not be indexed, and return all documents."""
     try:
         with screen.working("indexing", "files") as progress:
             report = library.sync(progress)
@@ -77,7 +77,7 @@ def sync(library: Library, screen: Screen) -> list[Source]:
 
 
 def enqueue(library: Library, screen: Screen) -> None:
-    """Leave what changed to workers, and say how much that is."""
+    """Queue the changed files for workers, and report how many files wait."""
     waiting, kept = library.enqueue()
     screen.result(f"{waiting:,} files wait to be read by a worker.")
     if kept:
@@ -88,7 +88,7 @@ def enqueue(library: Library, screen: Screen) -> None:
 
 
 def verify(library: Library, screen: Screen) -> int:
-    """Check the whole index and mend what can be: what was found, and exit code 2 for what cannot."""
+    """Check the whole index, repair what can be, and report it; return exit code 2 if damage is left, else 0."""
     with screen.working("checking", "") as progress:
         report = library.verify(progress)
     for sentence in report.repairs:
@@ -100,7 +100,7 @@ def verify(library: Library, screen: Screen) -> int:
 
 
 def listing(library: Library, screen: Screen) -> None:
-    """Print every document and every file that is none, with its state, patterns, and the roots of other machines."""
+    """Print every document and skipped file with its status, the excluded patterns, and other machines' folders."""
     sources, skipped, elsewhere = library.sources(), library.skipped(), library.roots_elsewhere()
     if sources or skipped:
         table(rows(sources, skipped), screen)

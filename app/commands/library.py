@@ -1,4 +1,4 @@
-"""``library``: copy, save and restore what the documents became, and what is kept beside them."""
+"""``library``: copy, back up and restore a library and its threads, and export labels."""
 
 import argparse
 import json
@@ -62,7 +62,7 @@ def copy(options: argparse.Namespace, settings: Settings, screen: Screen) -> Non
 
 
 def copy_threads(source: str, target: str, settings: Settings) -> int:
-    """Copy the threads to where those of the target are kept; return how many are new there."""
+    """Copy the threads to the target's store of threads; return how many are new there."""
     if not names_database(source) and not names_database(target):
         return 0  # both are kept in one folder
     with (
@@ -106,9 +106,9 @@ def restore(options: argparse.Namespace, settings: Settings, screen: Screen) -> 
 
 
 def copy_all(source: Source, target: Store, settings: Settings, progress: Progress) -> tuple[Copied, set[Path]]:
-    """Copy a library, and return the files that became uploads of a database.
+    """Copy a library; return what was copied, and the files that became uploads in the target's database.
 
-    These are of the server's folders for uploads: as ordinary documents all owners would see them.
+    Only files in the server's upload folders become uploads: as ordinary documents all owners would see them.
     """
     uploads = target.uploads
     folders = [one.resolve() for one in settings.uploads_folders] if uploads else []
@@ -118,7 +118,7 @@ def copy_all(source: Source, target: Store, settings: Settings, progress: Progre
 
 
 def told(copied: Copied, moved: Collection[Path], what: str, screen: Screen) -> None:
-    """Say how many documents there are now, what became of uploads, and which files this machine lacks."""
+    """Report how many documents were copied, what became of uploads, and which files this machine lacks."""
     there = f"{copied.new:,} documents {what}, {copied.known:,} were there"
     screen.result(f"{there}; their {copied.passages:,} passages are the same.")
     left_out = set(copied.left_out) - set(moved)
@@ -158,5 +158,5 @@ def opened(url: str, name: str, settings: Settings, model: str | None = None) ->
 
 
 def held(store: Store) -> AbstractContextManager[None]:
-    """Keep others from changing a store while it is read, if this process may write."""
+    """Return a context that keeps other processes from writing to the store; it does nothing on a read-only store."""
     return store.only_writer() if store.writable else nullcontext()

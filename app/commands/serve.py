@@ -26,7 +26,7 @@ from retrieval.sandbox.pages import PageReader
 
 
 def serve(options: argparse.Namespace) -> int:
-    """Serve until a signal ends it; what is being answered then is answered first."""
+    """Serve until a signal; questions that are being answered then get some time to end. Returns the exit code."""
     screen = Screen(quiet=options.quiet)
     settings = load_settings()
     if settings.selfrag_tokens_file is None and not is_loopback(options.host):
@@ -81,7 +81,7 @@ def application(settings: Settings, options: argparse.Namespace, screen: Screen)
 
 
 def opened_threads(settings: Settings, screen: Screen) -> ThreadTables | None:
-    """Open the conversations that are kept; where that cannot be done, say so and serve without."""
+    """Open the store of threads; None, with a note, if it cannot be opened: the server then keeps no threads."""
     try:
         return open_threads(settings)
     except RequestError as error:

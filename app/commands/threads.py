@@ -55,7 +55,7 @@ def threads(options: argparse.Namespace) -> int:
 
 
 def find_thread(kept: ThreadTables, word: str) -> Thread:
-    """Return the thread whose id begins with a word. Raises `RequestError` unless there is exactly one."""
+    """Return the thread whose id begins so. Raises `RequestError` unless there is exactly one."""
     found = [one for one in kept.list() if word.strip() and one.id.startswith(word.strip())]
     if len(found) == 1:
         return found[0]
@@ -80,7 +80,7 @@ def show_threads(found: Sequence[Thread], line: Line, *, numbered: bool = False)
 
 
 def show_turns(turns: Sequence[ThreadTurn], line: Line, *, brief: bool = False) -> None:
-    """Show questions with their answers and, unless ``brief``, their quotes; of what was corrected the question."""
+    """Show each question with its answer and, unless ``brief``, its quotes; of a corrected turn only the question."""
     for turn in turns:
         line(("{}. ", turn.number, "cyan"), ("{}", turn.question, "bold"), CORRECTED if turn.replaced else "")
         if turn.replaced:

@@ -20,7 +20,7 @@ PAUSE = 1.0  # seconds until an empty queue is looked at again
 
 
 def worker(options: argparse.Namespace) -> int:
-    """Read until a signal ends it; what is not finished then goes to another worker at once."""
+    """Read files until a signal, and give unfinished ones back to the queue at once. Returns the exit code."""
     screen = Screen(quiet=options.quiet)
     signal.signal(signal.SIGTERM, _end)
     with open_library(options.library, load_settings(), screen) as library:
@@ -34,7 +34,7 @@ def worker(options: argparse.Namespace) -> int:
 
 
 def read(library: Library, screen: Screen) -> int:
-    """Read until no file is free, and return how many files that were."""
+    """Read files until the queue has none left to take; return how many were read."""
     told: set[str] = set()
 
     def tell(error: RequestError) -> None:

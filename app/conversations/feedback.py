@@ -76,7 +76,7 @@ class Label(BaseModel):
 
 
 class FeedbackStore(Protocol):
-    """Where labels are kept."""
+    """Keeps labels, which are what people said of answers: in files, or in a database."""
 
     def add(self, owner: str, run: str, feedback: Feedback, result: Result) -> None:
         """Keep a label durably. Raises `RequestError` if it cannot be kept."""

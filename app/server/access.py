@@ -1,4 +1,4 @@
-"""Who may ask, from which pages, with how long a body; and the headers that each answer carries."""
+"""Check each request's token, host, origin and length, and set the security headers of each response."""
 
 import asyncio
 import hmac
@@ -65,7 +65,7 @@ class Access:
         return matches[0] if matches else None
 
     def refuses(self, headers: Headers, *, private: bool) -> str | None:
-        """Return why a page elsewhere may be behind the request; None if nothing says so.
+        """Return why a request that another site's page may have sent is refused; None for one to serve.
 
         A page of another site can make its own host name lead to this machine (DNS rebinding), but not an address.
         """

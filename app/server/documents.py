@@ -1,4 +1,4 @@
-"""What questions are asked of, with what is uploaded: each owner sees the shared documents and their own uploads."""
+"""The documents of a server: each owner asks the shared ones and their own uploads."""
 
 import asyncio
 import logging
@@ -54,7 +54,7 @@ class Documents:
         self._read_names()
 
     def refresh(self) -> None:
-        """Begin to index what changed on the disk, at most once in `REFRESH_SECONDS`; nobody waits for it."""
+        """Begin to index, in the background, what changed on the disk; at most once in `REFRESH_SECONDS`."""
         idle = self._refreshing is None or self._refreshing.done()
         if idle and time.monotonic() - self._refreshed >= REFRESH_SECONDS:
             self._refreshed = time.monotonic()
@@ -71,7 +71,7 @@ class Documents:
             log.debug("the documents were not looked through: %s", error)
 
     def rag_of(self, owner: str) -> SelfRAG:
-        """Return what answers the owner's questions, from documents that they may see."""
+        """Return the front door that answers the owner's questions, from documents that they may see."""
         key = (owner, self._asks_sample)
         if key not in self._rags:
             retriever = self.asked.store.as_retriever(search_kwargs={"visible": self.visible_to(owner)})
@@ -133,7 +133,7 @@ class Documents:
         return stored.content(os.fsencode(path)) if stored else None
 
     def visible_to(self, owner: str) -> Callable[[bytes], bool] | None:
-        """Tell the paths that the owner may see from others'; None where there is one owner."""
+        """Return a test of whether the owner may see a path; None where there is one owner, who sees all."""
         if not owner:
             return None
         own = os.fsencode(self.folder_of(owner))
@@ -145,7 +145,7 @@ class Documents:
         return self._uploads.folder / owner if owner else self._uploads.folder
 
     async def aclose(self) -> None:
-        """Close the libraries, after what is being indexed, if that is not for long."""
+        """Close the libraries; wait a short while for indexing to end."""
         with suppress(TimeoutError):
             async with asyncio.timeout(CLOSE_SECONDS), self._writing:
                 pass
@@ -159,7 +159,7 @@ class Documents:
 
     @property
     def asked(self) -> Library:
-        """The library that is asked now."""
+        """The library that questions go to now: the sample while there are no documents."""
         return self._sample if self._sample and self._asks_sample else self.library
 
     def _read_names(self) -> None:

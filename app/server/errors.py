@@ -1,4 +1,4 @@
-"""What a client is told when something goes wrong: one sentence, in the shape that OpenAI's clients read."""
+"""Turn errors into responses: one sentence each, in the shape that OpenAI's clients read."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -32,7 +32,7 @@ class NotFoundError(RequestError):
 
 
 class ConflictError(RequestError):
-    """What was asked for does not fit the state in which things are."""
+    """The request conflicts with the present state, such as a thread that is being answered (status 409)."""
 
 
 STATUSES: tuple[tuple[type[Exception], int], ...] = (
@@ -61,12 +61,12 @@ def status_of(error: Exception) -> int:
 
 
 def said_by(error: Exception) -> str:
-    """The sentence of an error; nothing of one that was not raised on purpose."""
+    """Return an error's sentence for a client; a fixed one for an error of another kind than ours."""
     return one_line(str(error)) if isinstance(error, SelfRAGError) else INTERNAL
 
 
 def body_of(message: str, status: int, *, code: str | None = None, param: str | None = None) -> dict[str, Any]:
-    """The body of an answer that reports an error, as OpenAI's API has it."""
+    """Return the body of a response that reports an error, in the shape of OpenAI's API."""
     kind = KINDS.get(status, "invalid_request_error" if status < 500 else "server_error")
     return {"error": {"message": message, "type": kind, "param": param, "code": code}}
 
@@ -79,20 +79,20 @@ def refusal(
     code: str | None = None,
     headers: Mapping[str, str] | None = None,
 ) -> JSONResponse:
-    """The answer that reports an error."""
+    """Return the response that reports an error."""
     body = body_of(shortened(named(message, "message"), LONGEST), status, code=code, param=param)
     return JSONResponse(body, status, headers)
 
 
 def answer_to(error: Exception) -> JSONResponse:
-    """The answer that reports an exception."""
+    """Return the response that reports an exception."""
     seconds = error.retry_after if isinstance(error, QueueFullError | ClosingError | StoreUnavailable) else None
     headers = {"Retry-After": str(seconds)} if seconds else None
     return refusal(said_by(error), status_of(error), headers=headers)
 
 
 def handle_errors(app: FastAPI) -> None:
-    """Let every error of the application be told in one shape."""
+    """Register handlers on the application that report every error in one shape."""
 
     async def of_ours(_: Request, error: Exception) -> Response:
         return answer_to(error)
@@ -118,4 +118,4 @@ def handle_errors(app: FastAPI) -> None:
 
 
 class Refused(HTTPException):
-    """A refusal in a sentence; FastAPI lets it through where it is raised while a body is read."""
+    """A refusal in a sentence. FastAPI passes an ``HTTPException`` on even where it is raised while reading a body."""

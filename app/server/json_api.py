@@ -85,7 +85,7 @@ Owner = Annotated[str, Depends(owner_of)]
 
 
 def described(run: Run, *, result: bool = True) -> dict[str, Any]:
-    """A run as it is now; it has ended once its end is kept."""
+    """Return a run's state as JSON; a run counts as ended only once its end is stored."""
     told: dict[str, Any] = {
         "id": run.id,
         "state": run.state if run.ended or run.state == "queued" else "running",

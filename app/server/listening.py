@@ -23,9 +23,9 @@ HEAD_SECONDS = 20.0  # in which the head of a request must come
 
 
 class TimedProtocol(H11Protocol):
-    """HTTP as uvicorn has it, with a limit that it lacks: a connection is closed that has begun no request in time.
+    """uvicorn's HTTP protocol, but a connection is closed if it does not send a request's whole head in time.
 
-    One that sends a byte a second is such a connection.
+    Otherwise a client that sends a byte a second could hold connections.
     """
 
     _timer: asyncio.TimerHandle | None = None
@@ -89,7 +89,7 @@ def server_of(app: FastAPI, on_start: Callable[[], None]) -> uvicorn.Server:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Take the port before any model is loaded. Raises `RequestError` where it cannot be had."""
+    """Bind the port, before any model is loaded. Raises `RequestError` if it is not free or not permitted."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         listening = socket.create_server((host, port), family=family, backlog=MOST_CONNECTIONS)
@@ -103,7 +103,7 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def most_connections() -> int:
-    """As many as there may be files open, which is raised as far as the system lets it."""
+    """Raise the limit of open files as far as the system allows, and return how many connections fit within it."""
     try:
         import resource
     except ImportError:  # not on Windows, which has no such limit

@@ -1,4 +1,4 @@
-"""What the messages of a chat say: the question, and the conversation before it."""
+"""Read the question, and the conversation before it, from the messages of a chat."""
 
 import re
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ class Message(BaseModel):
 
     @property
     def text(self) -> str:
-        """The text of all parts, of a question without what a client put around it."""
+        """The text of all parts; what clients wrap around a question is removed."""
         whole = self.content or ""
         if not isinstance(whole, str):
             whole = "\n".join(part.text for part in whole if part.text)

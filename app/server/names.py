@@ -1,4 +1,4 @@
-"""What clients are told of where a document lies: its path from the folder that was indexed, nothing of the disk.
+"""Names of documents for clients: the path from the indexed folder on, so that nothing else of the disk is shown.
 
 The names are put in at the doors alone, where answers leave and filters come in; what is kept has whole paths.
 """
@@ -48,18 +48,18 @@ class Names:
         self._told = re.compile(rf"(?<![\w:/.~-])(?:{'|'.join(reversed(told)) or '(?!)'})(?![\w-])")
 
     def name_of(self, path: str) -> str:
-        """Return the name of a document; of one that lies in no root the last part of its path."""
+        """Return a document's name; the last part of its path if it lies in no indexed folder."""
         text = PurePath(path_text(path))
         if root := next(filter(self._names.__contains__, _above(text)), None):
             return str(self._names[root] / text.relative_to(root))
         return text.name if text.is_absolute() else path
 
     def remark(self, text: str) -> str:
-        """Return a text with names for the paths of documents."""
+        """Return a text in which names replace the paths of documents."""
         return self._told.sub(lambda found: self._names[found[0]], text)
 
     def error(self, text: str) -> str:
-        """Return an error with names for the paths of documents, and for others their last part."""
+        """Return an error in which names replace the paths of documents, and other paths are cut to their last part."""
         return FOLDERS.sub("", self.remark(text))
 
     def pattern(self, given: str) -> str:
@@ -76,7 +76,7 @@ class Names:
         return given if os.sep in given[1:] else given[1:]
 
     def named(self, value: Any, key: str = "") -> Any:
-        """Return JSON, or a model, with names for the paths that stand where paths and sentences do."""
+        """Return a copy of JSON, or of a model, where document names replace the server's paths, also in sentences."""
         match value:
             case str() if key in PATHS:
                 return self.name_of(value)
@@ -95,7 +95,7 @@ class Names:
 
 
 def entry_of(source: Source) -> dict[str, Any]:
-    """Return what is told of a document, or why it is left out."""
+    """Return the entry of a document in a list, with its status and the reason if it is left out."""
     return {
         "name": one_line(source.path.name),
         "source": path_text(source.path),

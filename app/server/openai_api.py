@@ -57,7 +57,7 @@ class ChatRequest(BaseModel):
     self_rag: AskOptions | None = None
 
     def most_tokens(self, usual: int | None) -> int | None:
-        """The most tokens of an answer, where fewer are asked for than the ``usual`` ones."""
+        """Return the request's limit on the answer's tokens; None if it sets none below ``usual``."""
         most = self.max_completion_tokens or self.max_tokens
         return max(LEAST_TOKENS, most) if most and most < (usual or MAX_TOKENS) else None
 
@@ -71,7 +71,7 @@ class Completion:
     usage_follows: bool
 
     def chunk(self, delta: dict[str, Any], finish: str | None = None, **more: Any) -> bytes:
-        """A chunk of a stream."""
+        """Return a ``chat.completion.chunk`` as a server-sent event; ``more`` adds fields beside ``choices``."""
         choices = [{"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}]
         usage = {"usage": None} if self.usage_follows else {}
         return _event({**self._head("chat.completion.chunk"), "choices": choices, **usage, **more})

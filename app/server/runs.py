@@ -1,4 +1,4 @@
-"""The questions that are waiting, being answered, or answered, each with its numbered events; kept in memory."""
+"""Runs, which are questions and checks that wait, run or have ended, with their numbered events, kept in memory."""
 
 import asyncio
 import logging
@@ -33,7 +33,7 @@ INTERNAL = "The server failed over this question: its log says more."
 
 
 class QueueFullError(RequestError):
-    """As many runs are waiting as may; a place may be free in ``retry_after`` seconds."""
+    """The queue is full; a place may be free in ``retry_after`` seconds."""
 
     def __init__(self, retry_after: int) -> None:
         super().__init__(f"The server has as many questions as it can queue: ask again in {retry_after} seconds.")
@@ -41,7 +41,7 @@ class QueueFullError(RequestError):
 
 
 class ClosingError(RequestError):
-    """The server is ending."""
+    """The server is shutting down and starts no run."""
 
     retry_after = 1
 
@@ -118,7 +118,7 @@ class Run:
             self.add("failed", message=str(error) if isinstance(error, SelfRAGError) else INTERNAL)
 
     def add(self, kind: str, **data: Any) -> None:
-        """Append an event; with a journal once it is kept, and nothing where another server answers."""
+        """Append an event, with a journal once that has stored it; do nothing if another server answers the run."""
         if self.elsewhere:
             return
         event = RunEvent(len(self.events) + len(self._unkept) + 1, kind, data)
@@ -130,13 +130,13 @@ class Run:
             self._keeping = asyncio.create_task(self._keep(self.journal))
 
     def tell(self, events: Sequence[RunEvent]) -> None:
-        """Wake those who follow with events that are kept; those that they know are left out."""
+        """Publish stored events to all followers; events that were published before are skipped."""
         self.events += [event for event in events if event.number > len(self.events)]
         self._changed.set()
         self._changed = asyncio.Event()
 
     def leave(self, on_cancel: Callable[[], None]) -> None:
-        """Stop answering: another server does, which ``on_cancel`` asks to end the run; its events are told here."""
+        """Leave the run to another server: this one only publishes its events, and `cancel` calls ``on_cancel``."""
         self.elsewhere, self.on_cancel = True, on_cancel
         self.state, self.result, self.checked, self.error = "running", None, None, None
         self._unkept.clear()
@@ -144,7 +144,7 @@ class Run:
             self.task.cancel()
 
     async def kept(self) -> None:
-        """Return when all events are kept."""
+        """Wait until all events are stored."""
         if self._keeping:
             await asyncio.gather(self._keeping, return_exceptions=True)
 
@@ -168,7 +168,7 @@ class Run:
             await changed.wait()
 
     async def wait(self) -> None:
-        """Return when the run has ended."""
+        """Wait until the run has ended."""
         async for _ in self.follow(len(self.events)):
             pass
 
@@ -213,7 +213,7 @@ class Runs:
         return run
 
     def answered_here(self, id_: str) -> Run | None:
-        """Return a run of any owner that this server has."""
+        """Return a run of any owner that this server answers; None if it has no such run."""
         return self._runs.get(id_)
 
     def free_places(self) -> int:
@@ -237,7 +237,7 @@ class Runs:
 
     @contextmanager
     def attended(self, run: Run) -> Iterator[None]:
-        """End the run when its client leaves the block, unless it outlives its client."""
+        """End the run when the block is left, that is when its client disconnects, unless it outlives its client."""
         try:
             yield
         finally:
@@ -259,7 +259,7 @@ class Runs:
 
     @asynccontextmanager
     async def place(self) -> AsyncGenerator[None, None]:
-        """Take one of the places of runs for other work of the models, when it is free. Raises `QueueFullError`."""
+        """Wait for a place among running runs, and hold it for other work of the models. Raises `QueueFullError`."""
         with self.room():
             async with self._places:
                 yield
@@ -305,7 +305,7 @@ class Runs:
 
 
 def record(event: Event | NotKept | ClaimChecked | TextChecked, run: Run) -> None:
-    """Add what happened to a run's events, and to what is known of it."""
+    """Add an event to a run, and update the run's state by it."""
     if run.elsewhere:
         return
     match event:

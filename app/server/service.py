@@ -44,7 +44,7 @@ FILTERS = {"sources", "pages", "since", "until"}
 
 
 class AskOptions(BaseModel):
-    """How one question is answered; what is left out is as the server's settings say."""
+    """The options of one question; the server's settings apply to those left out."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -61,7 +61,7 @@ class AskOptions(BaseModel):
     until: date | None = None
 
     def context(self, **more: Any) -> Context | None:
-        """Return what was given, as the graph's context. Raises `RequestError` for a filter that is none."""
+        """Return the given options as the graph's context. Raises `RequestError` for an invalid filter."""
         asked = self.model_dump(include=set(AskOptions.model_fields))
         given = {name: value for name, value in asked.items() if value is not None and value != []}
         fields = {name: given.pop(name) for name in FILTERS & given.keys()}
@@ -165,7 +165,7 @@ class Service:
         return self.runs.start(run, self.ask_of(run, asked))
 
     async def run(self, id_: str, owner: str) -> Run:
-        """Return a run of the owner's, of another server too, or that only its thread still has.
+        """Return a run of the owner's, even if another server answers it or only its thread still holds it.
 
         Raises `UnknownRunError`.
         """

@@ -1,4 +1,4 @@
-"""The runs of several servers over one database: any of them tells of each, and goes on with those of a dead one."""
+"""Runs that several servers share in a database: each shows all of them, and resumes those of a server that died."""
 
 import asyncio
 import json

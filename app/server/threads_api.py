@@ -25,7 +25,7 @@ class NewThread(BaseModel):
 
 
 class Renamed(BaseModel):
-    """The title of a thread."""
+    """The body of a request to rename a thread."""
 
     model_config = ConfigDict(extra="forbid")
 

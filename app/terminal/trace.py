@@ -33,7 +33,7 @@ class Trace:
         return self
 
     def show(self, event: NodeStarted | DraftToken | NodeFinished) -> None:
-        """Show an event; the draft is cleared when another one, or the end, begins: until then it is not checked."""
+        """Show an event. A draft stays visible, unchecked, until the next draft or the `finish` node begins."""
         match event:
             case NodeStarted("generate" | "direct_generate" | "finish"):
                 self._draft = ""

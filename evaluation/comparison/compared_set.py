@@ -113,7 +113,7 @@ async def compare_all(
 
 
 async def sum_up(judge: Judge, name: str, comparisons: Sequence[Comparison]) -> Pair:
-    """Let the model write about a set's figures in both orders. Raises `ModelError` if the server cannot be reached."""
+    """Let the model conclude from a set's figures, with the systems in both orders. Raises `ModelError`."""
     found = figures(shared(comparisons))
     opinions = await _written(judge, found, OURS, BASELINE), await _written(judge, found, BASELINE, OURS)
     return Pair(name, OURS, BASELINE, opinions)

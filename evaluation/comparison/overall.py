@@ -24,7 +24,7 @@ Figure = tuple[str, float, float]
 
 
 def sections(comparisons: Sequence[Comparison]) -> dict[str, list[str]]:
-    """Return what can be said of a set by subject; a subject on which nothing is known is left out."""
+    """Return the conclusions on a compared set: lines of text by section title. Empty sections are left out."""
     known, failed = shared(comparisons), sum(one.failed for one in comparisons)
     made: dict[str, list[str]] = {}
     if failed:

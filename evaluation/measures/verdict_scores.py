@@ -73,7 +73,7 @@ def supported(rows: Sequence[Row]) -> Iterator[Scored]:
 
 
 def agreement(row: Row) -> tuple[float, float] | None:
-    """Terms of: claims whose verdict, fully supported or not, matches the draft, right or not / claims."""
+    """Return (claims that agree, claims); one agrees if "fully supported" goes with a right draft. None: no labels."""
     label = draft_right(row.example, row.record)
     labels = [said["label"] for said in row.record["said"] if said["label"] is not None]
     if label is None or not labels:

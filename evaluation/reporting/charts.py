@@ -9,6 +9,7 @@ from evaluation.measures.statistics import Estimate
 from evaluation.measures.summary import BY_KEY, KINDS, Summary, SystemSummary
 from evaluation.reporting.drawing import INK, MUTED, PAPER, SERIES, as_svg, colour, figure, marker
 
+WIDTH, HEIGHT = 340, 270
 SIGNS = "●■▲◆▼✚✖⬟"  # what the markers look like
 VERDICTS = {
     "route": ("Route: to be retrieved for", "P(retrieve)", "share to be retrieved for"),
@@ -26,7 +27,7 @@ def calibration(summary: Summary) -> list[Html]:
         if not shown:
             continue
         title, across, up = VERDICTS[kind]
-        with figure(340, 270) as (made, (axes,)):
+        with figure(WIDTH, HEIGHT) as (made, (axes,)):
             axes.plot([0, 1], [0, 1], color=MUTED, linewidth=1, linestyle=(0, (2, 3)))
             for number, system in shown:
                 bins = system.calibration[kind].bins
@@ -67,8 +68,7 @@ def cost_quality(summary: Summary) -> list[Html]:
             known = [(number, x, y) for number, x, y in pairs if x.value is not None and y.value is not None]
             if not known:
                 continue
-            with rc_context(SETTINGS):
-                made, (axes,) = figure(WIDTH, HEIGHT)
+            with figure(WIDTH, HEIGHT) as (made, (axes,)):
                 for number, x, y in known:
                     _cross(axes, x, y, number)
                 axes.set_xlim(left=0)
@@ -89,8 +89,7 @@ def relevance(summary: Summary) -> list[Html]:
     for number, system in enumerate(summary.systems):
         if not system.relevance:
             continue
-        with rc_context(SETTINGS):
-            made, (axes,) = figure(WIDTH, 60 + 70 * len(system.relevance))
+        with figure(WIDTH, 60 + 70 * len(system.relevance)) as (made, (axes,)):
             for place, spread in enumerate(reversed(system.relevance)):
                 total, most = sum(spread.counts), max(spread.counts)
                 parts = len(spread.counts)

@@ -57,7 +57,7 @@ def page(
     summary: Summary,
     judgements: Judgements | None = None,
 ) -> Html:
-    """Build the whole page."""
+    """Build the report of an evaluation as an HTML page."""
     unknown = summary.examples - summary.answerable - summary.unanswerable
     counts = [f"{summary.examples} examples", f"{summary.answerable} answerable", f"{summary.unanswerable} not"]
     counts += [f"{unknown} unlabelled"] if unknown else []

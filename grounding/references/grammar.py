@@ -41,7 +41,7 @@ def pattern(text: str) -> re.Pattern[str]:
 
 
 def cased(text: str) -> re.Pattern[str]:
-    """Compile as `pattern` an expression for which case counts: a capital letter tells a name."""
+    """Compile an expression as `pattern` does, but case-sensitively, to recognise names by their capital letters."""
     return re.compile(re.sub(r"\n\s*", "", text))
 
 

@@ -1,1 +1,1 @@
-"""Turn the files of a library into text: each kind with a reader of its own, in a process that can be lost."""
+"""Turn the files of a library into text: a reader for each kind of file, run in a sandboxed process that may crash."""

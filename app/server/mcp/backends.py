@@ -1,4 +1,4 @@
-"""What the tools ask: on stdio one person's documents, on the server those that the owner of a token may see."""
+"""What the tools search and ask: on stdio one person's documents, on a server those that a token's owner may see."""
 
 import asyncio
 import os
@@ -56,7 +56,7 @@ class LocalBackend:
         return nullcontext()
 
     async def library(self) -> Library:
-        """Return the documents to ask, in step with the disk."""
+        """Return the library to ask, synced with the disk."""
         return await self._in_thread(self._asked, "library")
 
     async def rag(self) -> SelfRAG:
@@ -156,7 +156,7 @@ class ServedBackend:
 
     @property
     def visible(self) -> Visible | None:
-        """Tell the paths that the owner may see from others'."""
+        """Return a test of whether the owner may see a path; None if they see all."""
         return self._service.require_documents().visible_to(self._owner)
 
     def attended(self) -> CancelScope:

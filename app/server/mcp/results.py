@@ -1,4 +1,4 @@
-"""What the tools return, whose schemas are made of these models, and how it is read from the library."""
+"""The results of the tools, as models that their schemas are made from, and functions that read the library."""
 
 import os
 from typing import Any, Self

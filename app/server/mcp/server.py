@@ -1,4 +1,4 @@
-"""The MCP server: it lists the tools, calls them, and tells what goes wrong in a sentence."""
+"""The MCP server: list the tools, call them, and report an error in one sentence."""
 
 from __future__ import annotations
 
