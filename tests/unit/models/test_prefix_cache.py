@@ -130,9 +130,10 @@ def test_only_the_user_may_read_what_is_kept(folder: Path) -> None:
 
 def test_what_others_could_read_is_closed(folder: Path) -> None:
     kept(folder, Server(folder))
-    folder.chmod(0o755)
+    for path in (*folder.iterdir(), folder):
+        path.chmod(0o644 if path.is_file() else 0o755)
     kept(folder, Server(folder))
-    assert folder.stat().st_mode & 0o777 == 0o700
+    assert {path.stat().st_mode & 0o777 for path in folder.iterdir()} == {0o600}
 
 
 @pytest.mark.timeout(30)
