@@ -36,10 +36,8 @@ def ask(options: argparse.Namespace) -> int:
     """Answer a question and return exit code 0. Raises `ModelError` if the model failed before there was an answer."""
     screen = Screen(quiet=options.quiet or options.json)
     question = as_text(" ".join(options.question))
-    settings, context = load_settings(), context_of(options)
     check(question, options)
-    with SelfRAG.open(*options.docs or (), settings=settings, context=context, screen=screen) as rag:
-        finished = traced(rag.stream(question, tokens=shows_drafts(rag, options, screen)), rag, screen)
+    finished = answer(question, options, screen)
     if options.json:
         screen.json(finished.result.model_dump(mode="json"))
     else:
@@ -49,6 +47,13 @@ def ask(options: argparse.Namespace) -> int:
         screen.line(f"drawn into {options.picture}")
     require_model(finished)
     return 0
+
+
+def answer(question: str, options: argparse.Namespace, screen: Screen) -> Finished:
+    """Open the documents and ask, showing each node as it ends."""
+    settings, context = load_settings(), context_of(options)
+    with SelfRAG.open(*options.docs or (), settings=settings, context=context, screen=screen) as rag:
+        return traced(rag.stream(question, tokens=shows_drafts(rag, options, screen)), rag, screen)
 
 
 def show_answer(finished: Finished, options: argparse.Namespace, screen: Screen) -> None:
