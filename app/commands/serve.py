@@ -15,9 +15,9 @@ from app.front_door import SelfRAG
 from app.libraries import open_served, open_shared
 from app.server.access import Access, read_tokens
 from app.server.application import create_app
+from app.server.asking import ServerOptions
 from app.server.documents import Documents
 from app.server.listening import listen, server_of
-from app.server.service import ServerOptions
 from app.server.sources import Sources
 from app.settings import Settings, load_settings
 from app.terminal.screen import Screen

@@ -15,6 +15,7 @@ from app.conversations.feedback import FeedbackStore
 from app.conversations.tables import ThreadTables
 from app.front_door import SelfRAG
 from app.server.access import Guard
+from app.server.asking import ServerOptions
 from app.server.documents import Documents
 from app.server.errors import handle_errors
 from app.server.json_api import json_api, json_response
@@ -23,7 +24,7 @@ from app.server.metrics import Metrics
 from app.server.names import Names, naming
 from app.server.openai_api import openai_api
 from app.server.runs import ClosingError, Runs
-from app.server.service import ServerOptions, Service
+from app.server.service import Service
 from app.server.sources import Sources
 from app.server.threads import ThreadRuns
 from app.server.threads_api import threads_api

@@ -1,31 +1,26 @@
-"""What the APIs share: the server's options, those of a question, and how its runs are started and answered."""
+"""What the APIs share: the options of a question, and how its runs are started and found."""
 
 from __future__ import annotations
 
 import asyncio
 import math
 import time
-from collections.abc import AsyncGenerator, Sequence
-from contextlib import aclosing, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
-from langgraph.checkpoint.base import BaseCheckpointSaver
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from app.checking.checked_text import check_events
 from app.checking.text_to_check import TextToCheck
-from app.conversations.checkpoints import answered, can_resume
 from app.conversations.feedback import FeedbackStore
 from app.drift import drift_since
-from app.front_door import SelfRAG, question_after
-from app.results.events import Event
-from app.server.access import Access
+from app.server.asking import Asked, Asking
 from app.server.documents import Documents
 from app.server.errors import NotFoundError
 from app.server.metrics import Metrics
-from app.server.runs import Ask, Run, Runs, UnknownRunError
+from app.server.runs import Run, UnknownRunError
 from app.server.sources import Sources
 from core.errors import RequestError
 from core.text import one_line
@@ -85,39 +80,10 @@ CHOICES: dict[str, Any] = {
 }
 
 
-@dataclass(frozen=True)
-class ServerOptions:
-    """The limits of a server; ``lists_sources`` in the text of an answer, for clients that show no annotations.
-
-    With ``mcp_allow_write`` agents may upload documents over MCP.
-    """
-
-    access: Access = field(default_factory=Access)
-    at_once: int = 8
-    queue: int = 32
-    largest_upload: int = 50_000_000
-    lists_sources: bool = True
-    mcp_allow_write: bool = False
-
-
-class Asked(BaseModel):
-    """What a run that is in no thread was asked with: those of a question, or the text that is checked."""
-
-    context: Context | None = None
-    conversation: list[Turn] = []
-    standalone: str | None = None
-    text: str = ""
-    headings: list[tuple[int, int]] = []
-
-
 @dataclass
-class Service:
+class Service(Asking):
     """The models, the documents and the runs of a server."""
 
-    rag: SelfRAG
-    runs: Runs
-    options: ServerOptions
-    documents: Documents | None = None
     sources: Sources = field(default_factory=Sources)
     feedback: FeedbackStore | None = None
     metrics: Metrics = field(default_factory=Metrics)
@@ -183,47 +149,3 @@ class Service:
         if self.documents is None:
             raise NotFoundError("This server asks a retriever of its own, and holds no documents.")
         return self.documents
-
-    async def fitting(self, owner: str, context: Context | None) -> Context | None:
-        """Return the context with whole paths for names in its filter.
-
-        Raises `RequestError` for a filter that nothing fits which the owner may see.
-        """
-        if self.documents and context and (given := context.filter):
-            given = given.model_copy(update={"sources": tuple(map(self.documents.names.pattern, given.sources))})
-            await self.documents.require_fitting(owner, given)
-            context = context.model_copy(update={"filter": given})
-        return context
-
-    def streams_drafts(self, strategy: str | None) -> bool:
-        """Tell whether drafts can be shown as they are written: several at a time would be shown mixed."""
-        return (strategy or self.rag.context.strategy) == "combined"
-
-    def rag_of(self, owner: str) -> SelfRAG:
-        """Return the models over the owner's documents, which are brought in step meanwhile."""
-        if self.documents is None:
-            return self.rag
-        self.documents.refresh()
-        return self.documents.rag_of(owner)
-
-    def ask_of(self, run: Run, asked: Asked, saver: BaseCheckpointSaver[str] | None = None) -> Ask:
-        """Return how a run that is in no thread is answered; one that was begun goes on from what ``saver`` has of it.
-
-        Drafts are streamed if the run outlives its client, who then follows its events. A check starts anew.
-        """
-        rag, context = self.rag_of(run.owner), asked.context
-        if run.kind == "check":
-            return lambda: check_events(
-                lambda progress: rag.acheck(asked.text, headings=asked.headings, progress=progress)
-            )
-        chosen = context.strategy if context and "strategy" in context.model_fields_set else None
-        tokens = run.outlives and self.streams_drafts(chosen)
-
-        async def ask() -> AsyncGenerator[Event, None]:
-            resumes = saver and run.events and await can_resume(rag, saver, run.id)
-            given = None if resumes else question_after(run.question, asked.conversation, asked.standalone)
-            async with aclosing(answered(rag, saver, run.id, given, context, tokens=tokens)) as events:
-                async for event in events:
-                    yield event
-
-        return ask

@@ -15,9 +15,9 @@ from app.conversations.postgres.leases import Lease
 from app.conversations.postgres.runs import Ending, KeptEvent, KeptRun, RunTable
 from app.conversations.thread import LeaseLostError, ThreadBusyError
 from app.results.result import Result
+from app.server.asking import Asked, Asking
 from app.server.errors import said_by
 from app.server.runs import Kind, Run, RunEvent, UnknownRunError
-from app.server.service import Asked, Service
 from app.server.threads import EXPIRE_SECONDS, ThreadRuns
 from core.errors import RequestError, SelfRAGError
 from core.text import as_json
@@ -39,8 +39,8 @@ class SharedRuns:
     Other servers are asked by looking at the table, not by LISTEN, which a pooler in transaction mode does not carry.
     """
 
-    def __init__(self, service: Service, table: RunTable, thread_runs: ThreadRuns) -> None:
-        self._service = service
+    def __init__(self, asking: Asking, table: RunTable, thread_runs: ThreadRuns) -> None:
+        self._asking = asking
         self._table = table
         self._thread_runs = thread_runs
         thread_runs.shared = self
@@ -58,7 +58,7 @@ class SharedRuns:
         try:
             yield
         finally:
-            self._service.runs.closing = True
+            self._asking.runs.closing = True
             await self._drain()
             for one in looking:
                 one.cancel()
@@ -67,12 +67,12 @@ class SharedRuns:
 
     async def start(self, run: Run, asked: Asked) -> Run:
         """Keep a new run, and queue it here. Raises `QueueFullError`, and `StoreUnavailable`."""
-        with self._service.runs.room():
+        with self._asking.runs.room():
             given = as_json(asked.model_dump(mode="json", exclude_unset=True))
             kept = KeptRun(run.id, run.owner, run.kind, run.thread, run.question, given, run.began, run.outlives)
             lease = await self._call(partial(self._table.begin, kept))
             self._hold(run, lease)
-            return self._service.runs.add(run, self._service.ask_of(run, asked, self._table.saver(lease)))
+            return self._asking.runs.add(run, self._asking.ask_of(run, asked, self._table.saver(lease)))
 
     async def hold(self, run: Run) -> None:
         """Take a run of a thread, which is kept since its turn was begun."""
@@ -144,7 +144,7 @@ class SharedRuns:
         asking.add_done_callback(self._ending.discard)
 
     async def _poll(self) -> None:
-        if self._service.runs.closing:  # and clients are still waited for
+        if self._asking.runs.closing:  # and clients are still waited for
             await self._hand_over_waiting()
         watched = {id_: len(run.events) for id_, run in self._watched.items() if not run.ended}
         if watched:
@@ -154,18 +154,18 @@ class SharedRuns:
         if self._leases:
             cancelled, lost = await self._call(partial(self._table.stopped, dict(self._leases)))
             for id_ in cancelled:
-                if run := self._service.runs.answered_here(id_):
+                if run := self._asking.runs.answered_here(id_):
                     run.cancel()
             for id_ in lost:
-                run = self._service.runs.answered_here(id_)
+                run = self._asking.runs.answered_here(id_)
                 # One that has ended here has no lease either, from when its end is kept.
                 if id_ in self._leases and run and run.state in ("queued", "running"):
                     self._lose(run)
 
     async def _take_over(self) -> None:
         """Take runs that nobody answers, as many as can begin at once."""
-        if room := self._service.runs.free_places():
-            owners = [name for name, _ in self._service.options.access.tokens] or [""]
+        if room := self._asking.runs.free_places():
+            owners = [name for name, _ in self._asking.options.access.tokens] or [""]
             for kept in await self._call(partial(self._table.orphans, owners, room)):
                 with suppress(ThreadBusyError):  # another server was faster
                     await self._go_on(kept)
@@ -186,7 +186,7 @@ class SharedRuns:
                 await self._end(run)
             elif not kept.thread:
                 asked = Asked.model_validate(json.loads(kept.asked))
-                self._service.runs.add(run, self._service.ask_of(run, asked, self._table.saver(lease)))
+                self._asking.runs.add(run, self._asking.ask_of(run, asked, self._table.saver(lease)))
             elif not await self._thread_runs.go_on(run):
                 await self._end(run)
         except BaseException as error:
@@ -225,7 +225,7 @@ class SharedRuns:
         await asyncio.gather(*(self._hand_over(run) for run in here if not run.ended and not run.elsewhere))
 
     def _answered_here(self) -> list[Run]:
-        return [run for id_ in list(self._leases) if (run := self._service.runs.answered_here(id_))]
+        return [run for id_ in list(self._leases) if (run := self._asking.runs.answered_here(id_))]
 
     async def _hand_over_waiting(self) -> None:
         waiting = [run for run in self._answered_here() if run.state == "queued" and run.outlives]

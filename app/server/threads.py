@@ -5,32 +5,36 @@ import logging
 from collections import Counter
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from app.conversations.answering import ThreadAnswers
 from app.conversations.thread import ThreadBusyError, ThreadStorageError, ThreadTurn, UnknownThreadError
 from app.results.events import NodeFinished, NodeStarted
+from app.server.asking import Asking
 from app.server.runs import INTERNAL, Run, State, UnknownRunError, finish, record
 from core.errors import SelfRAGError
 from run.context import Context
-
-if TYPE_CHECKING:
-    from app.server.service import Service
-    from app.server.shared_runs import SharedRuns
 
 EXPIRE_SECONDS = 3_600.0  # from one look for old threads to the next
 SPENT = {"seconds", "model_calls", "input_tokens", "cached_input_tokens", "output_tokens"}
 log = logging.getLogger("selfrag.server")
 
 
+class Holder(Protocol):
+    """Keeps which of several servers answers the run of a thread."""
+
+    async def hold(self, run: Run) -> None: ...
+    async def end_thread(self, thread: str) -> None: ...
+
+
 class ThreadRuns:
     """Starts the questions of threads as runs, which keep the run's id in the thread and outlive the server."""
 
-    def __init__(self, service: "Service", answers: ThreadAnswers) -> None:
+    def __init__(self, asking: Asking, answers: ThreadAnswers) -> None:
         self.answers = answers
         self.threads = answers.threads
-        self.shared: SharedRuns | None = None
-        self._service = service
+        self.shared: Holder | None = None
+        self._asking = asking
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None, None]:
@@ -56,8 +60,8 @@ class ThreadRuns:
         replaces: str | None = None,
     ) -> Run:
         """Start a question of a thread as a run. Raises as `ThreadAnswers.begin`, and `QueueFullError`."""
-        context = await self._service.fitting(owner, context)
-        with self._service.runs.room():
+        context = await self._asking.fitting(owner, context)
+        with self._asking.runs.room():
             turn = await asyncio.to_thread(
                 self.answers.begin, thread, question, context, owner=owner, standalone=standalone, replaces=replaces
             )
@@ -113,20 +117,20 @@ class ThreadRuns:
     async def delete(self, thread: str, owner: str) -> None:
         """End what runs in a thread, and delete it for good. Raises `UnknownThreadError` and `ThreadBusyError`."""
         await asyncio.to_thread(self.threads.get, thread, owner)
-        await self._service.runs.remove_thread(thread, owner)
+        await self._asking.runs.remove_thread(thread, owner)
         if self.shared:
             await self.shared.end_thread(thread)
         await asyncio.to_thread(self.threads.delete, thread, owner)
 
     def _start(self, run: Run, turn: ThreadTurn) -> Run:
-        rag, tokens = self._service.rag_of(run.owner), self._service.streams_drafts(turn.options.get("strategy"))
-        self._service.runs.add(run, lambda: self.answers.astream(rag, turn, run.owner, tokens=tokens))
+        rag, tokens = self._asking.rag_of(run.owner), self._asking.streams_drafts(turn.options.get("strategy"))
+        self._asking.runs.add(run, lambda: self.answers.astream(rag, turn, run.owner, tokens=tokens))
         if run.task:  # which may be cancelled before it asks
             run.task.add_done_callback(lambda _: self.answers.cancel(turn))
         return run
 
     async def _resume_all(self) -> None:
-        owners = {name for name, _ in self._service.options.access.tokens} or {""}
+        owners = {name for name, _ in self._asking.options.access.tokens} or {""}
         try:
             for owner, turn in await asyncio.to_thread(self.answers.unfinished):
                 if owner in owners:
@@ -151,7 +155,7 @@ class ThreadRuns:
             if self.shared:  # the turn is answered by another server, or soon will be
                 state = "running"
             with suppress(UnknownRunError):
-                run = self._service.runs.get(turn.run, owner)
+                run = self._asking.runs.get(turn.run, owner)
                 state, result = run.state, run.result
         return {
             "run": turn.run,

@@ -21,8 +21,8 @@ from app.conversations.feedback import FeedbackFolder
 from app.conversations.store import Threads
 from app.front_door import SelfRAG
 from app.server.application import create_app
+from app.server.asking import ServerOptions
 from app.server.documents import Documents
-from app.server.service import ServerOptions
 from app.server.sources import Sources
 from app.settings import Settings
 from retrieval.library.library import Library

@@ -23,8 +23,8 @@ from app.conversations.store import Threads
 from app.front_door import SelfRAG
 from app.results.result import result_of
 from app.server.application import create_app
+from app.server.asking import ServerOptions
 from app.server.listening import listen, server_of
-from app.server.service import ServerOptions
 from app.settings import Settings
 from benchmarks.harness import show_progress
 from graph.builder import build_graph

@@ -20,9 +20,9 @@ from app.conversations.tables import ThreadTables
 from app.front_door import SelfRAG
 from app.server.access import Access
 from app.server.application import create_app
+from app.server.asking import ServerOptions
 from app.server.documents import Documents
 from app.server.listening import listen, server_of
-from app.server.service import ServerOptions
 from app.server.sources import Sources
 from app.settings import Settings
 from core.errors import ModelError

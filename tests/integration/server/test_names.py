@@ -14,8 +14,8 @@ from fastapi import FastAPI
 from app.conversations.feedback import FeedbackFolder
 from app.conversations.store import Threads
 from app.server.application import create_app
+from app.server.asking import ServerOptions
 from app.server.documents import Documents
-from app.server.service import ServerOptions
 from app.server.sources import Sources
 from core.errors import ModelError, RequestError
 from retrieval.library.library import Library

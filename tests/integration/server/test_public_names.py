@@ -21,8 +21,8 @@ from app.conversations.store import Threads
 from app.results.events import Event
 from app.results.result import Result
 from app.server.application import create_app
+from app.server.asking import ServerOptions
 from app.server.mcp.tools import TOOLS
-from app.server.service import ServerOptions
 from app.settings import Settings
 from evaluation.records import Record
 from run.context import Context

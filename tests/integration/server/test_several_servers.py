@@ -13,8 +13,8 @@ import httpx
 import pytest
 
 from app.server.application import create_app
+from app.server.asking import ServerOptions
 from app.server.runs import Run
-from app.server.service import ServerOptions
 from tests.integration.graph.sky import GOOD, QUESTION
 from tests.integration.server.scripted_server import ADDRESS, ANN, BOB, Models, events_of, tokens, until
 

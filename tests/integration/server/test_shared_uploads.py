@@ -14,8 +14,8 @@ from fastapi import FastAPI
 from app.libraries import add_uploads
 from app.server import documents
 from app.server.application import create_app
+from app.server.asking import ServerOptions
 from app.server.documents import Documents
-from app.server.service import ServerOptions
 from app.server.sources import Sources
 from core.errors import RequestError, StoreUnavailable
 from retrieval.library.library import Library, open_store
