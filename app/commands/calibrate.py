@@ -8,8 +8,8 @@ from dataclasses import asdict
 from app.calibrations import UNBOUNDED, kept_for, labels_file, labels_in, reset
 from app.commands.eval import documents_of
 from app.compose import critic_name
+from app.conversations.drift import drift_since
 from app.conversations.opening import open_feedback, open_threads
-from app.drift import drift_since
 from app.front_door import SelfRAG
 from app.libraries import library_to_ask
 from app.options import require_docs, require_output, write_file
@@ -81,11 +81,12 @@ def _look_after(options: argparse.Namespace, settings: Settings, screen: Screen)
 
 def _confirm(n: int | None, options: argparse.Namespace, settings: Settings, screen: Screen) -> None:
     """Say about what ``n`` questions cost, or as many as the model writes; ask whether to begin if it costs money."""
-    calls = CALLS
+    calls, what = CALLS, f"{n} questions"
     if n is None:
         n, calls = 2 * PASSAGES, CALLS + WRITING
+        what = f"up to {n} questions, which the model writes"
     screen.note(
-        f"{n} questions: about {n * calls:,} calls, {n * TOKENS:,} tokens and "
+        f"{what}: about {n * calls:,} calls, {n * TOKENS:,} tokens and "
         f"{duration(n * SECONDS[settings.uses_embedded])}, less what was asked before."
     )
     if options.yes or settings.chat_model == critic_name(settings) == EMBEDDED:

@@ -112,7 +112,7 @@ def add_calibrate(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         type=file_path,
         metavar="LABELS",
-        help="questions with their answers, or marked as having none",
+        help="questions with their answers, or marked as having none; without it the model writes some",
     )
     add_docs(parser, "calibrate for this file or folder")
     parser.add_argument(

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from app.checking.text_to_check import TextToCheck
+from app.conversations.drift import drift_since
 from app.conversations.feedback import FeedbackStore
-from app.drift import drift_since
 from app.server.asking import Asked, Asking
 from app.server.documents import Documents
 from app.server.errors import NotFoundError
