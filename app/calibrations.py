@@ -99,23 +99,27 @@ def kept_for(
     return kept
 
 
+def kept_by_settings(library: Library, settings: Settings, screen: Screen) -> LibraryCalibration | None:
+    """As `kept_for`, of the models that the settings name."""
+    return kept_for(library, stamp_of(settings), calibration_name(settings), settings, screen)
+
+
 def with_calibration(services: Services, library: Library, settings: Settings, screen: Screen) -> Services:
     """Return the services of the models that the settings name, with the library's calibration if it has one."""
-    kept = kept_for(library, stamp_of(settings), calibration_name(settings), settings, screen)
+    kept = kept_by_settings(library, settings, screen)
     return kept.over(services, settings) if kept else services
 
 
 def provenance_of(settings: Settings, library: Library) -> Provenance:
     """Return the stamp and the calibration for an evaluation's records, of the models that the settings name."""
-    stamp, base = stamp_of(settings), calibration_name(settings)
-    kept = kept_for(library, stamp, base, settings, Screen(quiet=True))
-    stamped = with_library(stamp, library, settings)
-    return Provenance(stamp=stamped.model_dump(), calibration=kept.name if kept else base)
+    kept = kept_by_settings(library, settings, Screen(quiet=True))
+    stamp = with_library(stamp_of(settings), library, settings)
+    return Provenance(stamp=stamp.model_dump(), calibration=kept.name if kept else calibration_name(settings))
 
 
 def labels_in(path: Path, settings: Settings) -> Dataset:
     """Return the questions of a file of which it says what is right. Raises `RequestError` where it says so of none."""
-    dataset = load(path, settings.libraries_folder.parent / "calibrations" / "documents")
+    dataset = load(path, _folder(settings) / "documents")
     examples = usable(dataset.examples)
     if not examples:
         raise RequestError(
@@ -189,9 +193,13 @@ def reset(library: Library, settings: Settings) -> bool:
 
 def file_of(library: Library, settings: Settings) -> Path:
     """Where a library's calibration is kept, with the replies beside it."""
-    return settings.libraries_folder.parent / "calibrations" / f"{digest(library.store.database.place)[:24]}.json"
+    return _folder(settings) / f"{digest(library.store.database.place)[:24]}.json"
 
 
 def labels_file(library: Library, settings: Settings) -> Path:
     """Where the labels that the model wrote are kept, for a person to correct."""
     return file_of(library, settings).with_suffix(".labels.jsonl")
+
+
+def _folder(settings: Settings) -> Path:
+    return settings.libraries_folder.parent / "calibrations"

@@ -122,8 +122,8 @@ class SelfRAG:
         self.library = library
         kept = kept_for(library, self._stamp, self._base_calibration, self._settings, screen)
         self.library_calibration = kept
-        plain = replace(self.services, thresholds=self._uncalibrated.thresholds, fits=self._uncalibrated.fits)
-        self.services = kept.over(plain, self._settings) if kept else plain
+        bare = self._without_calibration()
+        self.services = kept.over(bare, self._settings) if kept else bare
         self._calibration = kept.name if kept else self._base_calibration
         self.graph = self._graph_over(self.services)
 
@@ -258,11 +258,10 @@ class SelfRAG:
         """As `calibrate`; return also what came of each question."""
         if self.library is None:
             raise RequestError("A calibration is kept for a library: open one with SelfRAG.open.")
-        bare = replace(self.services, thresholds=self._uncalibrated.thresholds, fits=self._uncalibrated.fits)
         examples = labels_in(Path(labels), self._settings).examples if isinstance(labels, (str, Path)) else labels
         made_for = fitted_for(self._stamp, self._base_calibration, self.library, self._settings)
         fitted = await fit(
-            bare,
+            self._without_calibration(),
             self.context,
             examples,
             self.library,
@@ -274,6 +273,10 @@ class SelfRAG:
         )
         self.ask_of(self.library, Screen(quiet=True))
         return fitted
+
+    def _without_calibration(self) -> Services:
+        """Return the services as they are without a library's calibration."""
+        return replace(self.services, thresholds=self._uncalibrated.thresholds, fits=self._uncalibrated.fits)
 
     def services_to_check(self) -> Services:
         """Return the services over a retriever as `verify` asks it."""

@@ -18,7 +18,7 @@ from evaluation.measures.statistics import Estimate, aurc_estimate, calibration,
 from evaluation.records import Example
 from evaluation.self_rag import record_of
 from evaluation.written_labels import Withheld
-from graph.builder import build_graph
+from graph.builder import SelfRAGGraph, build_graph
 from models.calibration import CLIP, Fits, composed, expit, logit
 from run.candidates import ANSWERED, confidence
 from run.context import Context, Services, Thresholds
@@ -142,12 +142,14 @@ async def trials_of(
     context = services.completed(context).model_copy(update={"mode": "always", "caution": None})
     usual = build_graph(services)
 
-    async def end(example: Example, supported: float) -> tuple[SelfRAGState, Said]:
+    def graph_for(example: Example) -> SelfRAGGraph:
+        hidden = (withheld or {}).get(example.id)
+        return build_graph(replace(services, retriever=hidden.over(services.retriever))) if hidden else usual
+
+    async def end(graph: SelfRAGGraph, example: Example, supported: float) -> tuple[SelfRAGState, Said]:
         asked = cast("SelfRAGState", {"question": example.question})
         thresholds = context.effective_thresholds.model_copy(update={"supported": supported})
         given = context.model_copy(update={"thresholds": thresholds})
-        hidden = (withheld or {}).get(example.id)
-        graph = build_graph(replace(services, retriever=hidden.over(services.retriever))) if hidden else usual
         state = cast("SelfRAGState", await graph.ainvoke(asked, context=given))
         record = record_of("", example, state, [])
         if record["error"]:
@@ -158,10 +160,11 @@ async def trials_of(
     trials: list[Trial] = []
     for example in examples:
         progress(len(trials), len(examples))
-        _, before = await end(example, context.effective_thresholds.supported)
-        ends = [await end(example, CUTS[0])]
+        graph = graph_for(example)
+        _, before = await end(graph, example, context.effective_thresholds.supported)
+        ends = [await end(graph, example, CUTS[0])]
         for cut in CUTS[1:]:
-            ends.append(ends[-1] if _ends_the_same(ends[-1][0], cut) else await end(example, cut))
+            ends.append(ends[-1] if _ends_the_same(ends[-1][0], cut) else await end(graph, example, cut))
         trials.append(_trial(example, before, ends[0][0], tuple(said for _, said in ends)))
     progress(len(examples), len(examples))
     return trials

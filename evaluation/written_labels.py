@@ -96,9 +96,13 @@ class Withheld:
     def over(self, retriever: RetrieverLike) -> "Withholding":
         return Withholding(adapted(retriever), self)
 
+    def is_near(self, text: str) -> bool:
+        """Whether a text is the passage, or nearly so."""
+        return near_duplicates(word_counts(text), word_counts(self.text))
+
     def has(self, text: str) -> bool:
-        """Whether a text is the passage, says nearly the same, or has the answer."""
-        return near_duplicates(word_counts(text), word_counts(self.text)) or contains(text, self.answer)
+        """Whether a text is the passage, nearly so, or has the answer."""
+        return contains(text, self.answer) or self.is_near(text)
 
 
 @dataclass(frozen=True)
@@ -150,7 +154,7 @@ async def written(
         question, answer = known
         found = await retriever.ainvoke(question, k=k)
         withheld = Withheld(passage.page_content, answer)
-        if not any(near_duplicates(word_counts(one.page_content), word_counts(withheld.text)) for one in found):
+        if not any(withheld.is_near(one.page_content) for one in found):
             continue
         if not await _answers(services, withheld, question):
             continue

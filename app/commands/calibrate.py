@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import asdict
 
-from app.calibrations import UNBOUNDED, kept_for, labels_file, labels_in, reset
+from app.calibrations import UNBOUNDED, kept_by_settings, labels_file, labels_in, reset
 from app.commands.eval import documents_of
 from app.compose import critic_name
 from app.conversations.drift import drift_since
@@ -13,7 +13,6 @@ from app.conversations.opening import open_feedback, open_threads
 from app.front_door import SelfRAG
 from app.libraries import library_to_ask
 from app.options import require_docs, require_output, write_file
-from app.results.stamp import calibration_name, stamp_of
 from app.settings import EMBEDDED, Settings, load_settings
 from app.terminal.progress import table, timed
 from app.terminal.screen import Screen, duration
@@ -62,7 +61,7 @@ def _look_after(options: argparse.Namespace, settings: Settings, screen: Screen)
             done = reset(library, settings)
             screen.result("The calibration is gone." if done else "There is no calibration of these documents.")
             return
-        kept = kept_for(library, stamp_of(settings), calibration_name(settings), settings, screen)
+        kept = kept_by_settings(library, settings, screen)
         if kept is None:
             screen.json(None) if options.json else screen.result("What came with the model is in use.")
             return
