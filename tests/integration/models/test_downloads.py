@@ -123,6 +123,15 @@ def test_a_hub_that_does_not_answer_in_time_is_left(
     assert handler.asked == []
 
 
+def test_a_hub_that_drips_is_left(tmp_path: Path, hub: tuple[type[Hub], str], monkeypatch: pytest.MonkeyPatch) -> None:
+    handler, endpoint = hub
+    handler.pause = 0.05
+    monkeypatch.setattr(sources, "STALL_SECONDS", 0.5)
+    with pytest.raises(UnavailableError, match=r"lost \(less than 100,000 bytes came in 0\.5 s\)"):
+        from_hub(FILE, tmp_path / "partial", silent, endpoint=endpoint)
+    assert len(handler.asked) == 3
+
+
 def test_a_hub_that_stalls_is_left(tmp_path: Path, hub: tuple[type[Hub], str], monkeypatch: pytest.MonkeyPatch) -> None:
     handler, endpoint = hub
     handler.pause = 0.5
