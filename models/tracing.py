@@ -3,12 +3,14 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import Any, cast
 
-from langchain_core.callbacks import BaseCallbackManager
+from langchain_core.callbacks import BaseCallbackHandler, BaseCallbackManager
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import var_child_runnable_config
 from langchain_core.tracers import LangChainTracer
 from langchain_core.tracers.context import tracing_v2_callback_var
+from langchain_core.utils.env import env_var_is_set
 from langsmith.run_helpers import get_tracing_context, tracing_context
 
 _enabled: ContextVar[bool | None] = ContextVar("selfrag_tracing", default=None)
@@ -55,7 +57,9 @@ def _traced() -> Iterator[None]:
 
 @contextmanager
 def _untraced() -> Iterator[None]:
-    tracer = tracing_v2_callback_var.set(None)
+    # LangChain fails if its legacy variables are set and no tracer is.
+    legacy = env_var_is_set("LANGCHAIN_TRACING") or env_var_is_set("LANGCHAIN_HANDLER")
+    tracer = tracing_v2_callback_var.set(cast("Any", _NoOpTracer()) if legacy else None)
     inherited = var_child_runnable_config.get()
     config = var_child_runnable_config.set(inherited and without_tracers(inherited))
     try:
@@ -64,3 +68,10 @@ def _untraced() -> Iterator[None]:
     finally:
         var_child_runnable_config.reset(config)
         tracing_v2_callback_var.reset(tracer)
+
+
+class _NoOpTracer(BaseCallbackHandler):
+    """A tracer that ignores every event."""
+
+    ignore_llm = ignore_chat_model = ignore_chain = ignore_agent = True
+    ignore_retriever = ignore_retry = ignore_custom_event = True

@@ -35,8 +35,8 @@ def run(langsmith: LangSmith, *arguments: str, **environment: str) -> list[str]:
     return langsmith.uploads
 
 
-def test_what_is_set_for_another_program_sends_nothing(langsmith: LangSmith) -> None:
-    names = ("LANGSMITH_TRACING", "LANGCHAIN_TRACING_V2")
+@pytest.mark.parametrize("names", [("LANGSMITH_TRACING", "LANGCHAIN_TRACING_V2"), ("LANGCHAIN_TRACING",)])
+def test_what_is_set_for_another_program_sends_nothing(langsmith: LangSmith, names: tuple[str, ...]) -> None:
     assert run(langsmith, "alone,compared,synchronously,asynchronously", **dict.fromkeys(names, "true")) == []
 
 
