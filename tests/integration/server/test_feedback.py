@@ -11,6 +11,8 @@ import pytest
 
 from app.calibrations import LibraryCalibration
 from app.conversations.feedback import FeedbackFolder
+from app.server import service
+from core.errors import StoreUnavailable
 from models.calibration import Fits
 from run.context import Thresholds
 from tests.integration.graph.sky import QUESTION
@@ -52,6 +54,17 @@ async def test_more_wrong_answers_than_the_calibration_allows_are_told(tmp_path:
         (told,) = (await asking.get("/api/settings")).json()["notes"]
         assert "Of 8 judged answers since the calibration 8 are not right" in told
         assert "selfrag_calibration_drift 1.0" in (await asking.get("/metrics")).text
+
+
+async def test_figures_are_given_while_the_database_of_the_judgements_is_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    def away(*_: object) -> None:
+        raise StoreUnavailable("The database is away.")
+
+    app = scripted_app()
+    monkeypatch.setattr(app.state.service.rag, "library_calibration", object())
+    monkeypatch.setattr(service, "drift_since", away)
+    with client_of(app) as asking:
+        assert "selfrag_calibration_drift 0.0" in (await asking.get("/metrics")).text
 
 
 @pytest.mark.parametrize(
