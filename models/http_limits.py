@@ -41,10 +41,12 @@ class BoundedStream(httpx.AsyncByteStream, httpx.SyncByteStream, httpx2.AsyncByt
         self._max_parts = max_parts
         self._bytes_read = 0
         self._parts_seen = 0
+        self._chunks: Any = None
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         """Yield the chunks. Raises `TransientModelError` once a limit is exceeded."""
-        async for chunk in self._body:
+        self._chunks = aiter(self._body)
+        async for chunk in self._chunks:
             self._count(chunk)
             await asyncio.sleep(0)
             yield chunk
@@ -65,7 +67,10 @@ class BoundedStream(httpx.AsyncByteStream, httpx.SyncByteStream, httpx2.AsyncByt
             raise TransientModelError(f"The server's reply did not end in {self._seconds:g} seconds.")
 
     async def aclose(self) -> None:
+        """Close the body, and the iteration over it: left to the garbage collector of another thread, it may fail."""
         await self._body.aclose()
+        if self._chunks is not None:
+            await self._chunks.aclose()
 
     def close(self) -> None:
         self._body.close()

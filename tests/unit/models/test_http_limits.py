@@ -56,6 +56,16 @@ async def test_as_much_as_may_be_read_is_read() -> None:
     assert body.closed
 
 
+async def test_closing_ends_a_reading_that_stopped_half_way() -> None:
+    """The client library leaves its iterators suspended where a chunk is malformed."""
+    stream = BoundedStream(Body(10), 1000, 60)
+    pieces = aiter(stream)
+    await anext(pieces)
+    await stream.aclose()
+    with pytest.raises(StopAsyncIteration):
+        await anext(pieces)
+
+
 async def test_more_is_an_error_of_this_call() -> None:
     body = Body(None)
     with pytest.raises(TransientModelError, match="longer than 1,000 bytes"):
