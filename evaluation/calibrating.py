@@ -242,7 +242,7 @@ def fit_of(rows: Sequence[Trial]) -> tuple[float, float]:
 
 def best_cut(trials: Sequence[Trial]) -> int:
     """Return the lowest cut whose abstention F1 is about the best; of all where no question lacks an answer."""
-    f1 = [_f1(trials, [one.at[cut] for one in trials]) for cut in range(len(CUTS))]
+    f1 = [f1_of(trials, [one.at[cut] for one in trials]) for cut in range(len(CUTS))]
     return next(cut for cut, value in enumerate(f1) if value >= max(f1) - AS_GOOD)
 
 
@@ -323,7 +323,7 @@ def measured(
     )
 
 
-def _f1(trials: Sequence[Trial], said: Sequence[Said]) -> float:
+def f1_of(trials: Sequence[Trial], said: Sequence[Said]) -> float:
     hits, both = _f1_parts(trials, said)
     return sum(hits) / sum(both) if any(both) else 0.0
 
