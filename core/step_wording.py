@@ -28,6 +28,8 @@ def _described(node: str, decided: Mapping[str, Any]) -> str:
             return f"{decided['route']}  {said(decided['verdict'])}"
         case "retrieve":
             return f"{decided['retrieved']} passages for “{shortened(decided['query'], 70)}”"
+        case "query_table":
+            return _queried(decided)
         case "grade_documents":
             marks = ", ".join(f"{place_of(grade)} {said(grade['verdict'])}" for grade in decided["grades"])
             return f"{decided['relevant']} relevant: {marks}" if marks else "nothing to grade"
@@ -57,6 +59,15 @@ def _described(node: str, decided: Mapping[str, Any]) -> str:
             return _compared(decided)
         case _:
             return f"{decided['outcome']} ({decided['stop_reason']})"
+
+
+def _queried(decided: Mapping[str, Any]) -> str:
+    """The query, and what it gave, or why that is no answer."""
+    if not decided["query"]:
+        return "no table to ask"
+    why = decided["failed"] or ("" if decided["accepted"] else "not what is asked")
+    result = why or f"{', '.join(decided['result'][:3])} {said(decided['verdict'])}"
+    return f"{shortened(decided['query'], 120)}: {shortened(result, 90)}"
 
 
 def _compared(decided: Mapping[str, Any]) -> str:

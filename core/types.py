@@ -72,7 +72,8 @@ class Claim(TypedDict):
 
     ``text`` is a verbatim slice of the draft; ``context`` is what it needs to be understood: the line that
     introduces a list, the header of a table, or the sentence to which its pronoun refers. ``second_quote`` is of
-    another passage, and there only if the claim rests on both.
+    another passage, and there only if the claim rests on both. ``row_quotes`` are of
+    the other rows of a table that carry what was computed from them.
     """
 
     text: str
@@ -80,6 +81,23 @@ class Claim(TypedDict):
     verdict: Verdict
     quote: Quote | None
     second_quote: NotRequired[Quote]
+    row_quotes: NotRequired[list[Quote]]
+
+
+class TableFound(TypedDict):
+    """A table of which the best passages of a search are rows: its document, and its number there."""
+
+    source: str
+    number: int
+
+
+class Queried(TypedDict):
+    """The query whose result is the answer, over how many rows of which document, and how many carry it."""
+
+    sql: str
+    source: str
+    rows: int
+    carried_by: int
 
 
 class Draft(TypedDict):

@@ -12,7 +12,8 @@ class Wording:
 
     ``unanswered`` and ``no_answer`` take the question as ``asked`` and one of ``why``; ``failed``, which stands in its
     place, the ``claim`` that the documents do not fully support. ``more`` takes the ``count`` of documents that are not
-    named. ``marks``, by the label of a claim, stand after it.
+    named, ``queried`` the ``sql`` over all ``rows`` of a ``source``. ``marks``, by the label of a claim, stand after
+    it.
     """
 
     unanswered: str
@@ -21,6 +22,7 @@ class Wording:
     not_from_documents: str
     disagree: str
     more: str
+    queried: str
     why: Mapping[StopReason, str]
     marks: Mapping[str, str]
 
@@ -33,6 +35,7 @@ WORDINGS: Mapping[str, Wording] = {
         not_from_documents="This is not from your documents, which do not answer the question.",
         disagree="The documents disagree:",
         more="and {count} more",
+        queried="From all {rows} rows of {source}: {sql}",
         why={
             "nothing_relevant": "nothing found in them answers it",
             "declined": "what was found in them does not say",
@@ -58,6 +61,7 @@ WORDINGS: Mapping[str, Wording] = {
         not_from_documents="Das steht nicht in Ihren Dokumenten; sie beantworten die Frage nicht.",
         disagree="Die Dokumente widersprechen sich:",
         more="und {count} weitere",
+        queried="Aus allen {rows} Zeilen von {source}: {sql}",
         why={
             "nothing_relevant": "nichts, was darin gefunden wurde, beantwortet die Frage",
             "declined": "was darin gefunden wurde, sagt es nicht",
@@ -83,6 +87,7 @@ WORDINGS: Mapping[str, Wording] = {
         not_from_documents="Cela ne vient pas de vos documents, qui ne répondent pas à la question.",
         disagree="Les documents se contredisent :",
         more="et {count} de plus",
+        queried="D’après les {rows} lignes de {source} : {sql}",
         why={
             "nothing_relevant": "rien de ce qui y a été trouvé n’y répond",
             "declined": "ce qui y a été trouvé ne le dit pas",
@@ -108,6 +113,7 @@ WORDINGS: Mapping[str, Wording] = {
         not_from_documents="Esto no procede de sus documentos, que no responden a la pregunta.",
         disagree="Los documentos se contradicen:",
         more="y {count} más",
+        queried="De las {rows} filas de {source}: {sql}",
         why={
             "nothing_relevant": "nada de lo encontrado en ellos responde a la pregunta",
             "declined": "lo encontrado en ellos no lo dice",
@@ -133,6 +139,7 @@ WORDINGS: Mapping[str, Wording] = {
         not_from_documents="以下内容并非来自您的文档，文档没有回答这个问题。",
         disagree="文档说法不一：",
         more="另有{count}份",
+        queried="来自{source}的全部{rows}行：{sql}",
         why={
             "nothing_relevant": "其中找到的内容都没有回答它",
             "declined": "其中找到的内容没有说明",

@@ -18,6 +18,7 @@ from nodes.finish import finish
 from nodes.generate import generate
 from nodes.grade_documents import grade_documents
 from nodes.hallucination_check import hallucination_check
+from nodes.query_table import query_table
 from nodes.retrieve import retrieve
 from nodes.rewrite_query import rewrite_query
 from nodes.select import select
@@ -45,7 +46,7 @@ def build_graph(
     """
     services = replace(services, retriever=adapted(services.retriever))
     graph = StateGraph(SelfRAGState, context_schema=Context, input_schema=Asked)
-    for node in (contextualize, decide, retrieve, grade_documents, rewrite_query, generate):
+    for node in (contextualize, decide, retrieve, query_table, grade_documents, rewrite_query, generate):
         graph.add_node(node.__name__, WrappedNode(node, services))
     for node in (hallucination_check, answer_check, direct_generate, select, compare_answers, finish):
         graph.add_node(node.__name__, WrappedNode(node, services))
@@ -56,7 +57,8 @@ def build_graph(
     graph.add_conditional_edges("decide", edges.after_decide, ["retrieve", "direct_generate", "finish"])
 
     # Search until something is relevant: the re-query loop.
-    graph.add_edge("retrieve", "grade_documents")
+    graph.add_conditional_edges("retrieve", edges.after_retrieve, ["query_table", "grade_documents"])
+    graph.add_conditional_edges("query_table", edges.after_query_table, ["select", "grade_documents", "finish"])
     graph.add_conditional_edges(
         "grade_documents", edges.after_grade_documents, ["generate", "rewrite_query", "direct_generate", "finish"]
     )

@@ -19,6 +19,20 @@ def after_decide(state: SelfRAGState) -> Literal["retrieve", "direct_generate", 
     return "direct_generate" if state["route"] == "direct" else "retrieve"
 
 
+def after_retrieve(state: SelfRAGState) -> Literal["query_table", "grade_documents"]:
+    """Ask a table by a query where the best passages are its rows: a search brings only some of them."""
+    return "query_table" if state.get("table") and not state["stops"] else "grade_documents"
+
+
+def after_query_table(state: SelfRAGState) -> Literal["select", "grade_documents", "finish"]:
+    """Take what the query gave; without that read the rows that were found, unless they cannot answer the question."""
+    if state["stops"]:
+        return "finish"
+    if state["drafts"]:
+        return "select"
+    return "grade_documents" if state["table"] is None else "finish"
+
+
 def after_grade_documents(state: SelfRAGState) -> Literal["generate", "rewrite_query", "direct_generate", "finish"]:
     """Write from what is relevant; without any search again while rewrites are left, then end or fall back."""
     if any(stop["reason"] == "model_failed" for stop in state["stops"]):

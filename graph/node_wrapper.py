@@ -43,6 +43,7 @@ BEFORE_CHECKS = 0.15
 RESERVES = {
     "contextualize": Reserve(4, BEFORE_CHECKS),
     "decide": Reserve(1, BEFORE_CHECKS),
+    "query_table": Reserve(3, BEFORE_CHECKS),
     "grade_documents": Reserve(2, BEFORE_CHECKS),
     "rewrite_query": Reserve(3, BEFORE_CHECKS),
     "generate": Reserve(1, BEFORE_CHECKS),

@@ -1,12 +1,24 @@
 """Report the best candidate with the outcome that its checks justify."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from langgraph.runtime import Runtime
 
 from core.text import location, shortened
-from core.types import Candidate, Citation, Claim, Conflict, DocumentAnswer, Outcome, Passage, Quote, StopReason
+from core.types import (
+    Candidate,
+    Citation,
+    Claim,
+    Conflict,
+    DocumentAnswer,
+    Outcome,
+    Passage,
+    Queried,
+    Quote,
+    StopReason,
+)
 from core.wording import WORDINGS, Wording
 from grounding.answers import LONGEST_ANSWER
 from grounding.claims import claim_ends
@@ -30,6 +42,8 @@ async def finish(state: SelfRAGState, services: Services, runtime: Runtime[Conte
             answer = f"{wording_of(state['question']).not_from_documents}\n\n{answer}"
         if conflicts:
             answer = f"{answer}\n\n{disagreement(conflicts, citations, state['question'])}"
+        if queried := state.get("queried"):
+            answer = f"{answer}\n\n{basis(queried, state['question'])}"
     else:
         answer, citations, conflicts = sentence(state["question"], outcome, reason, best), [], []
     return {
@@ -85,9 +99,9 @@ def marked(best: Candidate, numbers: Sequence[Sequence[int]] = (), *, question: 
 
 
 def quotes_of(claim: Claim) -> list[Quote]:
-    """Return the claim's quotes: none, one, or one in each of two passages."""
-    second = claim.get("second_quote")
-    return [quote for quote in (claim["quote"], second) if quote]
+    """Return the claim's quotes: none, one, one in each of two passages, or those of a table's rows."""
+    quotes = (claim["quote"], claim.get("second_quote"), *claim.get("row_quotes", ()))
+    return [quote for quote in quotes if quote]
 
 
 def citations_of(best: Candidate) -> list[Citation]:
@@ -135,6 +149,11 @@ def disagreement(
         more = [wording.more.format(count=len(ids) - MOST_SOURCES)] if len(ids) > MOST_SOURCES else []
         lines.append(f"- {shortened(conflict['answer'], LONGEST_ANSWER)} ({'; '.join([*sources, *more])})")
     return "\n".join(lines)
+
+
+def basis(queried: Queried, question: str) -> str:
+    """Say which query over which table gave the answer, in the question's language."""
+    return wording_of(question).queried.format(**{**queried, "source": Path(queried["source"]).name})
 
 
 def cite(quote: Quote, passage: Passage, citations: list[Citation]) -> int:

@@ -1,21 +1,25 @@
 """Search the documents for the current query."""
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from langchain_core.documents import Document
 from langgraph.runtime import Runtime
 
-from core.types import Passage
+from core.types import Passage, TableFound
 from grounding.follow_ups import joined, leaned_on
 from nodes.concurrency import gather
 from prompts.grade_documents import RELEVANCE
+from retrieval.documents.loaded import CELLS
 from run.context import Context, Services
 from run.state import SelfRAGState
 
 # A question as it was said, and with what was asked before: tuned on mt-rag, where equal weights did harm.
 DEPTH = 4  # times k passages of each search are fused
 JOINED_WEIGHT = 0.3
+LONGEST_CELL = 200  # characters: a row with a longer one is prose
+MOST_OF = 0.6  # of a passage's text
 RANK_CONSTANT = 60  # of reciprocal rank fusion (Cormack et al., 2009)
 
 
@@ -55,9 +59,33 @@ async def retrieve(state: SelfRAGState, services: Services, runtime: Runtime[Con
         "kept": [passage["id"] for passage in kept],
         "found": list(each_once.values()),
         "relevant": [],
+        "table": table_of(passages, found[0]),
         "searched": len(state["queries"]),
         "decided": {"query": state["queries"][-1], "retrieved": len(passages)},
     }
+
+
+def table_of(passages: Sequence[Passage], found: Sequence[Document]) -> TableFound | None:
+    """Return the table of which the best passage is a row, and half of all passages at least; else None.
+
+    Rows of long texts are read as any other passages.
+    """
+    tables = {as_passage(one)["id"]: _table(one) for one in found}
+    first, *rest = [tables.get(one["id"]) for one in passages] or [None]
+    return first if first and 2 * (1 + rest.count(first)) >= len(passages) else None
+
+
+def _table(document: Document) -> TableFound | None:
+    """Return the table whose rows are most of a passage."""
+    sizes: Counter[int] = Counter()
+    for table, _, start, middle, end in document.metadata.get(CELLS) or ():
+        if end - middle > LONGEST_CELL:
+            return None
+        sizes[table] += end - min(start, middle)
+    table, size = sizes.most_common(1)[0] if sizes else (0, 0)
+    if not size or size < MOST_OF * len(document.page_content):
+        return None
+    return TableFound(source=str(document.metadata.get("source", "")), number=table)
 
 
 def searches_of(state: SelfRAGState, k: int) -> list[Search]:

@@ -24,6 +24,11 @@ class RetrieverAdapter:
         self._async = accepted(kind._aget_relevant_documents)
         self._sync = accepted(kind._get_relevant_documents)
 
+    async def passages_of(self, source: str) -> Sequence[Document]:
+        """Return all passages of a document, in order; none where the retriever has no store of ours."""
+        search = getattr(getattr(self._retriever, "vectorstore", None), "passages_of", None)
+        return await run_in_executor(None, search, source) if search else []
+
     async def ainvoke(self, input: str, *, k: int, filter: Filter | None = None) -> Sequence[Document]:  # noqa: A002
         """Return at most ``k`` documents. Raises `RequestError` for a filter that the retriever does not take."""
         if filter and "filter" not in self._async | self._sync:

@@ -38,6 +38,7 @@ from retrieval.store import (
 from retrieval.sync_report import Progress, SyncReport, VerifyReport
 from retrieval.unit_vectors import BATCH, OtherDimensionError, Vectors, embed_query, embed_texts, text_hash
 
+TABLES = (b".csv", b".tsv", b".html", b".htm", b".xhtml", b".md", b".markdown", b".mkd", b".docx")
 _UNSAVED = 512  # new vectors that are kept of a partly embedded file
 File = tuple[int, bytes, str | None]  # a document's id, path and hash
 
@@ -69,6 +70,7 @@ class Rows(Protocol):
     def put_files(self, connection: Any, files: Sequence[SplitFile], vectors: Vectors | None) -> None: ...
     def remove_documents(self, connection: Any, ids: Collection[int]) -> None: ...
     def touch(self, connection: Any, stamps: Iterable[tuple[bytes, int]]) -> None: ...
+    def read_again(self, connection: Any, documents: Collection[int] | None) -> None: ...
     def get_records(self, connection: Any) -> dict[bytes, Record]: ...
     def get_checksums(self, connection: Any) -> list[str]: ...
     def get_contents(self, connection: Any, documents: Collection[int]) -> dict[int, Contents]: ...
@@ -189,7 +191,16 @@ class Store(VectorStore):
         elif not self.made().splitter:
             with self.database.writing() as connection:
                 self.rows.set_meta(connection, **asdict(settings))
+        if not self.made().cells:
+            self.read_tables_again()
         return reasons
+
+    def read_tables_again(self) -> None:
+        """Mark the files that may have tables to be read again: an older version did not keep their cells."""
+        tables = [one.id for path, one in self.records().items() if path.lower().endswith(TABLES)]
+        with self.database.writing() as connection:
+            self.rows.read_again(connection, tables)
+            self.rows.set_meta(connection, cells=1)
 
     def keep_vectors(self, vectors: Mapping[bytes, Vectors]) -> None:
         """Keep vectors by the hash of their text: what is put next is not embedded. `settle` drops the rest."""
@@ -222,6 +233,12 @@ class Store(VectorStore):
             for passage, (_, path, _) in self._passages(connection, "passages.id = ?", row):
                 return passage if visible is None or visible(path) else None
         return None
+
+    def passages_of(self, source: str) -> list[Document]:
+        """Return all passages of a document by its ``source``, in the order of its text."""
+        with self.database.reading() as connection:
+            found = self._passages(connection, f"{self.rows.AT_PATH} ORDER BY passages.id", os.fsencode(source))
+        return [passage for passage, _ in found]
 
     def surroundings(
         self,

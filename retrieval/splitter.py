@@ -1,7 +1,8 @@
 """Split the sections of a document into short passages."""
 
 import re
-from collections.abc import Iterable
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING
 from langchain_core.documents import Document
 
 from retrieval.documents.headings import Outline
+from retrieval.documents.loaded import CELLS, Cell
 
 if TYPE_CHECKING:
     from langchain_text_splitters import RecursiveCharacterTextSplitter
@@ -54,10 +56,24 @@ def split(documents: Iterable[Document], settings: SplitSettings | None = None) 
         outline = Outline(document.page_content, headings, metadata.get("title", "")) if headings else None
         for offset, text in _pieces(document.page_content, settings):
             passage = Document(text, metadata={**metadata, "offset": offset})
+            if cells := _cells_within(metadata.get(CELLS, ()), offset, offset + len(text)):
+                passage.metadata[CELLS] = cells
+            else:
+                passage.metadata.pop(CELLS, None)
             if outline and (heading := outline.above(offset, offset + len(text))):
                 passage.metadata["heading"] = heading
             (trivial if is_trivial or not _letters(text) else passages).append(passage)
     return passages or trivial
+
+
+def _cells_within(cells: Sequence[Cell], begin: int, end: int) -> list[Cell]:
+    """Return the cells that stand wholly in a part of a text, with their places there; ``cells`` are in its order."""
+    first, last = (bisect_left(cells, place, key=lambda cell: cell[2]) for place in (begin, end))
+    return [
+        (table, row, start - begin, middle - begin, close - begin)
+        for table, row, start, middle, close in cells[first:last]
+        if close <= end
+    ]
 
 
 def _pieces(text: str, settings: SplitSettings) -> list[tuple[int, str]]:

@@ -68,12 +68,14 @@ class Record:
 class Made:
     """What a library's passages were made with; nothing of one that was never filled.
 
-    ``dimension`` is 0 where the model of this name gives vectors of another length now.
+    ``dimension`` is 0 where the model of this name gives vectors of another length now. ``cells`` says that passages
+    keep where the cells of tables stand, as those of older versions do not.
     """
 
     embedding: str
     dimension: int
     splitter: dict[str, int]
+    cells: bool = False
 
 
 # The passages of a document, in the order of its text, and their vectors, one a row.

@@ -36,7 +36,7 @@ class Limits(BaseModel):
     @property
     def steps(self) -> int:
         """Steps of the graph, of those side by side one, that no run within these limits exceeds."""
-        return 10 + (self.rewrites + 1) * (3 + 3 * self.drafts)
+        return 10 + (self.rewrites + 1) * (4 + 3 * self.drafts)
 
 
 MOST_STEPS = Limits(rewrites=MOST_ROUNDS, drafts=MOST_ROUNDS).steps
@@ -52,7 +52,7 @@ class Thresholds(BaseModel):
     are graded; without the embedding model's regression they are anyway. ``near`` is the cosine of the best passage
     from which `decide` need not ask the critic whether to search; above 1 it always does. ``pursued`` is the best
     passage's P(relevant) from which a failed draft is followed by another, and a search without success as well; at 0
-    they always are.
+    they always are. ``fits`` is of P(a query over a table gives what is asked).
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -65,6 +65,7 @@ class Thresholds(BaseModel):
     similar: float = Field(-1.0, ge=-1, le=1)
     near: float = Field(2.0, ge=-1)
     pursued: float = Field(0.0, ge=0, le=1)
+    fits: float = Field(0.5, ge=0, le=1)
 
 
 class Weights(BaseModel):

@@ -17,7 +17,7 @@ LONGEST_QUESTION = 8_000  # characters
 MOST_TURNS = 20  # of a conversation that count, the last ones
 LONGEST_ANSWER = 2_000  # characters of an earlier answer that are kept
 # The keys of the state that begin as None, and as an empty list.
-EMPTY_VALUES = ("decision", "best", "outcome", "stop_reason")
+EMPTY_VALUES = ("decision", "best", "outcome", "stop_reason", "table", "queried")
 EMPTY_LISTS = tuple(
     """passages kept found relevant drafts drafted claims uses candidates differing citations conflicts path
     stops""".split()

@@ -31,6 +31,11 @@ class PrefetchingRetriever:
         await asyncio.wait([task])
         return None if task.cancelled() or task.exception() else task.result()
 
+    async def passages_of(self, source: str) -> Sequence[Document]:
+        """Return all passages of a document, in order; none where the retriever cannot tell."""
+        search = getattr(self._retriever, "passages_of", None)
+        return await search(source) if search else []
+
     async def ainvoke(self, input: str, *, k: int, filter: Filter | None = None) -> Sequence[Document]:  # noqa: A002
         """As the retriever's."""
         task = self._tasks.pop((input, k, filter or None), None)

@@ -20,7 +20,8 @@ class SelfRAGState(TypedDict, total=False):
     """The state of one question, whose keys docs/architecture.md explains; the first node resets all that are no input.
 
     A checkpoint of an older version lacks ``kept``, ``found``, ``candidates``, ``rates``, ``compares``, ``differing``,
-    ``conflicts`` and what a conversation adds; its ``fallback`` is True for ``direct`` and False for ``abstain``.
+    ``conflicts``, ``table``, ``queried`` and what a conversation adds; its ``fallback`` is True for ``direct`` and
+    False for ``abstain``.
     """
 
     question: str
@@ -50,6 +51,8 @@ class SelfRAGState(TypedDict, total=False):
     candidates: list[types.CandidateRecord]
     best: types.Candidate | None
     accepted: bool
+    table: types.TableFound | None
+    queried: types.Queried | None
     compares: bool
     differing: list[list[types.DocumentAnswer]]
     seconds: float

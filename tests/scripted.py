@@ -25,6 +25,7 @@ from prompts.contextualize import CONTEXTUALIZE
 from prompts.direct_generate import DIRECT_GENERATE
 from prompts.explain import CRITICISE, EXPLAIN
 from prompts.generate import GENERATE, PLAIN, REDRAFT_NOT_USEFUL, REDRAFT_UNSUPPORTED
+from prompts.query_table import QUERY_TABLE, REQUERY_TABLE
 from prompts.rewrite_query import REWRITE_QUERY
 from run.candidates import explained, with_round
 from run.context import Constraints, Context, CriticLike, GeneratorLike, Limits, RetrieverLike, Services, Thresholds
@@ -32,7 +33,7 @@ from run.initial_state import initial_state
 from run.state import SelfRAGState
 
 # What of a choice's inputs a script is keyed by.
-SUBJECTS = {"retrieve": "question", "relevance": "passage", "support": "claim", "usefulness": "answer"}
+SUBJECTS = {"retrieve": "question", "relevance": "passage", "support": "claim", "usefulness": "answer", "fits": "query"}
 PROMPTS = (
     ("draft", GENERATE),
     ("draft", PLAIN),
@@ -44,6 +45,8 @@ PROMPTS = (
     ("brief", BRIEF_ANSWER),
     ("question", WRITE_QUESTION),
     ("changed", CHANGE_WORD),
+    ("table", QUERY_TABLE),
+    ("table again", REQUERY_TABLE),
 )
 SCRIPTS = {
     "draft": "drafts",
@@ -54,6 +57,8 @@ SCRIPTS = {
     "standalone": "standalone",
     "question": "questions",
     "changed": "changed",
+    "table": "selects",
+    "table again": "selects_again",
 }
 CALL_TOKENS = 10
 # How the critic asks a server that gives neither probabilities nor a schema.
@@ -205,6 +210,8 @@ class ScriptedGenerator:
     standalone: Sequence[Said] = ()
     questions: Sequence[Said] = ()
     changed: Sequence[Said] = ()
+    selects: Sequence[Said] = ()
+    selects_again: Sequence[Said] = ()
     brief: Mapping[str, Said] = field(default_factory=dict)
     forever: Callable[[str, int], str] | None = None
     wait: Callable[[str], Awaitable[None]] = no_delay

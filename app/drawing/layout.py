@@ -21,6 +21,7 @@ NODES: dict[str, tuple[float, int]] = {
     "contextualize": (-1, 0),
     "decide": (0, 0),
     "retrieve": (0, 1),
+    "query_table": (1, 1),
     "rewrite_query": (-1, 2),
     "grade_documents": (0, 2),
     "direct_generate": (1, 2),
@@ -56,14 +57,24 @@ EDGES: dict[tuple[str, str], Edge] = {
     (START, "decide"): Edge("by itself", label_at=(0.5, 8, 4), anchor="start"),
     ("contextualize", "decide"): Edge("", ("right", 0), ("left", 0)),
     ("decide", "retrieve"): Edge("search", label_at=(0.5, 8, 14), anchor="start"),
-    ("decide", "direct_generate"): Edge("needs no documents", ("right", 0.25), ("top", 0.1), label_at=(0.5, 0, -5)),
+    ("decide", "direct_generate"): Edge(
+        "needs no documents", ("right", 0.25), ("left", -0.25), ("right_aisle",), label_at=(1.12, 14, 0), anchor="start"
+    ),
     ("decide", "finish"): Edge(
         "a limit, or a failure", ("right", -0.25), ("right", 0), ("right_edge",), label_at=(0.5, 0, -5)
     ),
     ("retrieve", "grade_documents"): Edge(""),
+    ("retrieve", "query_table"): Edge("rows of a table", ("right", 0), ("left", 0), label_at=(0.5, 6, -6)),
+    ("query_table", "grade_documents"): Edge(
+        "no query", ("bottom", -0.2), ("top", 0.2), ("under retrieve",), label_at=(1.3, 0, -5)
+    ),
+    ("query_table", "select"): Edge(
+        "a result", ("right", 0), ("right", -0.25), ("beside_table",), label_at=(2.25, 0, -6)
+    ),
+    ("query_table", "finish"): Edge("no result", ("right", 0.25), ("right", 0), ("right_edge",), label_at=(2.5, 0, -6)),
     ("grade_documents", "generate"): Edge("some relevant, or fallback", label_at=(0.5, 8, 4), anchor="start"),
     ("grade_documents", "rewrite_query"): Edge("none relevant", ("left", 0), ("right", 0), label_at=(0.5, 0, -6)),
-    ("grade_documents", "direct_generate"): Edge("none: fallback", ("right", 0), ("left", 0), label_at=(0.5, 0, -6)),
+    ("grade_documents", "direct_generate"): Edge("none: fallback", ("right", 0), ("left", 0), label_at=(0.5, 6, 14)),
     ("grade_documents", "finish"): Edge(
         "none, no rewrites left",
         ("bottom", -0.25),
@@ -73,7 +84,11 @@ EDGES: dict[tuple[str, str], Edge] = {
     ),
     ("rewrite_query", "retrieve"): Edge("a new query", ("top", 0), ("left", 0), label_at=(1.5, 0, -6)),
     ("rewrite_query", "direct_generate"): Edge(
-        "no new query: fallback", ("top", -0.2), ("top", -0.1), ("under decide",), label_at=(1.25, 0, -6)
+        "no new query: fallback",
+        ("top", -0.2),
+        ("left", -0.1),
+        ("under decide", "beside_aisle"),
+        label_at=(1.25, 0, -6),
     ),
     ("rewrite_query", "generate"): Edge("fallback", ("bottom", -0.2), ("left", 0), label_at=(1.73, 0, -6)),
     ("rewrite_query", "finish"): Edge(
@@ -89,7 +104,11 @@ EDGES: dict[tuple[str, str], Edge] = {
         "no drafts left", ("left", 0), ("left", 0), ("left_edge",), label_at=(0.2, 0, -6)
     ),
     ("select", "retrieve"): Edge(
-        "a direct answer was no good", ("right", 0.25), ("right", 0), ("beside_direct",), label_at=(0.74, 0, 13)
+        "a direct answer was no good",
+        ("right", 0.25),
+        ("top", 0.3),
+        ("beside_direct", "under decide"),
+        label_at=(0.74, 0, 13),
     ),
     ("select", "finish"): Edge("accepted, or nothing left to try", label_at=(0.5, 8, 4), anchor="start"),
     ("select", "compare_answers"): Edge("several documents", ("bottom", -0.25), label_at=(0.5, -6, 4), anchor="end"),
@@ -156,7 +175,7 @@ class Layout:
     @cached_property
     def half(self) -> float:
         """Half the width of the whole picture."""
-        return self.boxes["direct_generate"].x + self.width / 2 + 2 * MARGIN
+        return self.boxes["direct_generate"].x + self.width / 2 + 3 * MARGIN
 
     @property
     def bottom(self) -> float:
@@ -169,9 +188,13 @@ class Layout:
             return self.boxes[name.removeprefix("under ")].y + (self.height + self.gap) / 2
         beside_checks = self.width + CHECKS_GAP / 2 + MARGIN
         edge = self.half - MARGIN
+        beside_column = self.width / 2 + MARGIN / 3
         return {
             "regenerate": beside_checks,
-            "beside_direct": edge - MARGIN / 2,
+            "beside_direct": edge - MARGIN * 1.5,
+            "beside_table": edge - MARGIN * 0.75,
+            "right_aisle": beside_column,
+            "beside_aisle": beside_column + MARGIN / 3,
             "give_up": -beside_checks,
             "left_edge": -edge,
             "right_edge": edge,
@@ -182,7 +205,7 @@ class Layout:
         edge = EDGES[source, target]
         x, y = self.boxes[source].port(*edge.leave)
         end = self.boxes[target].port(*edge.arrive)
-        if (edge.leave[0], edge.arrive[0]) == ("bottom", "top"):
+        if not edge.lanes and (edge.leave[0], edge.arrive[0]) == ("bottom", "top"):
             return [(x, y), (x, end[1])]
         points, sideways = [(x, y)], edge.leave[0] in ("left", "right")
         for name in edge.lanes:

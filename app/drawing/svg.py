@@ -18,6 +18,7 @@ PURPOSES = {
     "contextualize": "what does a follow-up mean?",
     "decide": "are documents needed?",
     "retrieve": "search the documents",
+    "query_table": "ask all rows of a table",
     "rewrite_query": "another query",
     "grade_documents": "is each passage relevant?",
     "direct_generate": "answer without documents",

@@ -62,6 +62,8 @@ def _step(step: Mapping[str, Any]) -> str | None:
             return f"decide→{step.get('route')}"
         case "grade_documents":
             return f"grade {step.get('relevant') or 0}/{len(step.get('grades') or [])}"
+        case "query_table":
+            return "query" if step.get("accepted") else "no query"
         case "rewrite_query":
             return "rewrite" if step.get("query") else "no other query"
         case "generate":

@@ -13,10 +13,11 @@ from retrieval.documents.decode import decode, is_binary, stated_day
 from retrieval.documents.docx import read_docx
 from retrieval.documents.headings import BY_SUFFIX, Heading
 from retrieval.documents.html import declared_encoding, read_page
-from retrieval.documents.loaded import Loaded, Section
+from retrieval.documents.loaded import Loaded
 from retrieval.documents.markdown import front_matter, read_markdown
 from retrieval.documents.pdf import read_pdf
 from retrieval.documents.row_files import read_csv, read_jsonl
+from retrieval.documents.table_cells import with_cells
 
 if TYPE_CHECKING:
     from langchain_core.documents import Document
@@ -42,13 +43,17 @@ LARGEST = 200_000_000  # bytes: parsing needs several copies in memory
 
 
 def _csv(data: bytes) -> Loaded:
-    return Loaded([Section(text, row=row) for row, text in read_csv(_text_of(data))])
+    return Loaded(read_csv(_text_of(data)))
 
 
 def _markdown(data: bytes) -> Loaded:
     plain = _text_of(data)
     text, title, headings = read_markdown(plain)
-    return Loaded.of(text, headings, front_matter_date(plain), title)
+    return with_cells(Loaded.of(text, headings, front_matter_date(plain), title))
+
+
+def _page(data: bytes) -> Loaded:
+    return with_cells(read_page(decode(data, declared_encoding(data))))
 
 
 def _marked_up(find: Callable[[str], list[Heading]]) -> Callable[[bytes], Loaded]:
@@ -75,12 +80,12 @@ def _decoded(data: bytes) -> str:
 _plain = _marked_up(lambda text: [])
 _READERS: dict[str, Callable[[bytes], Loaded]] = {
     ".pdf": read_pdf,
-    ".docx": read_docx,
+    ".docx": lambda data: with_cells(read_docx(data)),
     **dict.fromkeys(
         (".jsonl", ".ndjson"), lambda data: read_jsonl(_decoded(data))
     ),  # a separator in a string ends no line
     **dict.fromkeys((".csv", ".tsv"), _csv),
-    **dict.fromkeys((".html", ".htm", ".xhtml"), lambda data: read_page(decode(data, declared_encoding(data)))),
+    **dict.fromkeys((".html", ".htm", ".xhtml"), _page),
     **dict.fromkeys((".md", ".markdown", ".mkd"), _markdown),
     **dict.fromkeys((".txt", ".text", ".log"), _plain),
     **{suffix: _marked_up(find) for suffix, find in BY_SUFFIX.items()},

@@ -12,7 +12,7 @@ from typing import Any
 from core.errors import NoTextError
 from core.text import clean
 from retrieval.documents.decode import numbered, stated_day
-from retrieval.documents.loaded import Loaded, Section
+from retrieval.documents.loaded import CELLS, Cell, Loaded, Section
 
 _SEPARATORS = ",;\t|"
 _SAMPLE = 200  # records to detect the separator from
@@ -22,8 +22,8 @@ _LIST_LIMIT = 1_000_000  # characters: a longer printed list is not parsed
 _NUMBER = re.compile(r"[-+]?[.,\s]*\d[\d.,\s]*[%€$£]?$")
 
 
-def read_csv(text: str) -> list[tuple[int, str]]:
-    """Return (row number, ``column: value`` lines) for each row that holds a value.
+def read_csv(text: str) -> list[Section]:
+    """Return a section of ``column: value`` lines for each row that holds a value, with the places of its cells.
 
     Rows count from 1 below the header, without blank lines. A value that is a printed list of strings becomes its
     items, with a blank line between them. Raises ``ValueError``, whose message completes a sentence that begins with
@@ -42,8 +42,8 @@ def read_csv(text: str) -> list[tuple[int, str]]:
     names, records = _header(records)
     if not records:
         raise NoTextError("has a header and no rows: put rows into it, or leave it out")
-    rows = ((number, _lines(names, record)) for number, record in enumerate(records, 1))
-    return [(number, lines) for number, lines in rows if lines]
+    sections = (_section(number, names, record) for number, record in enumerate(records, 1))
+    return [section for section in sections if section.text]
 
 
 def _records(text: str, separator: str) -> Iterator[list[str]]:
@@ -89,14 +89,19 @@ def _header(records: list[list[str]]) -> tuple[list[str], list[list[str]]]:
     return names, records[1:]
 
 
-def _lines(names: list[str], record: list[str]) -> str:
+def _section(row: int, names: list[str], record: list[str]) -> Section:
     """Return a record as ``column: value`` lines, without empty values."""
-    lines = []
+    lines: list[str] = []
+    cells: list[Cell] = []
+    start = 0
     for index, cell in enumerate(record):
+        if not cell:
+            continue
         name = names[index] if index < len(names) and names[index] else f"column {index + 1}"
-        if cell:
-            lines.append(f"{name}: {_unpacked(cell)}")
-    return "\n".join(lines)
+        lines.append(f"{name}: {_unpacked(cell)}")
+        cells.append((0, row, start, start + len(name), start + len(lines[-1])))
+        start += len(lines[-1]) + 1
+    return Section("\n".join(lines), row=row, extra={CELLS: cells} if names else None)
 
 
 def _unpacked(cell: str) -> str:
@@ -112,7 +117,7 @@ def _unpacked(cell: str) -> str:
     return "\n\n".join(item.strip() for item in items)
 
 
-_RESERVED = frozenset({"source", "page", "row", "offset", "date"})  # metadata that the index sets itself
+_RESERVED = frozenset({"source", "page", "row", "offset", "date", CELLS})  # metadata that the index sets itself
 _KEYS = 32  # of metadata for each line
 _KEY_LENGTH = 64  # characters
 _VALUE_LENGTH = 1_000  # characters as JSON

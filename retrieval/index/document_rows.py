@@ -3,7 +3,7 @@
 import sqlite3
 import uuid
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -36,7 +36,7 @@ _FILES = "SELECT passages.id, document, path, sha256 FROM passages JOIN document
 def made_with(connection: sqlite3.Connection) -> Made:
     """Return what the index's passages were made with."""
     snapshot = Snapshot.of(connection)
-    return Made(snapshot.embedding, snapshot.dimension, snapshot.splitter)
+    return Made(snapshot.embedding, snapshot.dimension, snapshot.splitter, snapshot.cells)
 
 
 def make_room_for(connection: sqlite3.Connection, embedding: str, dimension: int) -> None:
@@ -112,9 +112,13 @@ def clear(connection: sqlite3.Connection, embedding: str, dimension: int, settin
     set_meta(connection, index=uuid.uuid4().hex, embedding=embedding, dimension=dimension, **asdict(settings))
 
 
-def read_again(connection: sqlite3.Connection) -> None:
-    """Mark all files to be read again, and keep their passages until then."""
-    connection.execute("UPDATE documents SET sha256 = NULL, mtime_ns = -1 WHERE status = 'indexed'")
+def read_again(connection: sqlite3.Connection, documents: Collection[int] | None = None) -> None:
+    """Mark indexed files to be read again, these documents or all, and keep their passages until then."""
+    marked = "UPDATE documents SET sha256 = NULL, mtime_ns = -1 WHERE status = 'indexed'"
+    if documents is None:
+        connection.execute(marked)
+    else:
+        connection.executemany(f"{marked} AND id = ?", [(document,) for document in documents])
 
 
 def migrate(connection: sqlite3.Connection) -> None:

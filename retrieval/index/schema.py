@@ -169,7 +169,7 @@ def are_plain(objects: list[Object]) -> bool:
     return all(_PLAIN.match(sql) or sql == "None" for *_, sql in objects) and len(objects) < _MAX_OBJECTS
 
 
-_META = ("format", "index", "embedding", "dimension", "chunk_size", "overlap")
+_META = ("format", "index", "embedding", "dimension", "chunk_size", "overlap", "cells")
 LARGEST = 1 << 16  # numbers in a vector
 # Prefixes of keys of meta, before bytes in hexadecimal: a root's path, whose links are followed, and a pattern of
 # files that are excluded. A column or table of their own would be another format.
@@ -201,6 +201,7 @@ class Snapshot:
     splitter: dict[str, int]
     passages: int
     reached: Reached
+    cells: bool = False
 
     @classmethod
     def of(cls, connection: sqlite3.Connection) -> "Snapshot":
@@ -219,6 +220,7 @@ class Snapshot:
                 splitter={key: int(meta[key]) for key in ("chunk_size", "overlap") if key in meta},
                 passages=int(count),
                 reached=Reached(passage=int(last.get("passages", 0)), removal=int(last.get("removed", 0))),
+                cells="cells" in meta,
             )
         except (KeyError, TypeError, ValueError) as error:
             raise damaged() from error

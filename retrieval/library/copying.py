@@ -85,6 +85,8 @@ def copy_library(
             done += len(batch)
             estimate.passages += sum(record.passages for record in batch)
             estimate.update(done)
+        if not made.cells:
+            target.read_tables_again()
         target.settle()
         _compare(source, target, records)
     passages = sum(record.passages for record in records.values())

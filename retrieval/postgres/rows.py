@@ -53,7 +53,7 @@ def made_with(connection: Connection) -> Made:
     """Return what the library's passages were made with."""
     meta: dict[str, str] = dict(connection.execute("SELECT key, value FROM meta").fetchall())
     splitter: dict[str, int] = {key: int(meta[key]) for key in ("chunk_size", "overlap") if key in meta}
-    return Made(meta.get("embedding", ""), int(meta.get("dimension", 0)), splitter)
+    return Made(meta.get("embedding", ""), int(meta.get("dimension", 0)), splitter, "cells" in meta)
 
 
 def set_meta(connection: Connection, **values: object) -> None:

@@ -24,6 +24,7 @@ from prompts.direct_generate import DIRECT_GENERATE
 from prompts.generate import GENERATE, PLAIN, REDRAFT_NOT_USEFUL, REDRAFT_UNSUPPORTED
 from prompts.grade_documents import RELEVANCE
 from prompts.hallucination_check import SUPPORT
+from prompts.query_table import FITS, QUERY_TABLE, REQUERY_TABLE
 from prompts.rewrite_query import REWRITE_QUERY
 from tests.integration.loopback import Loopback, Sent
 from tests.integration.misbehaviour import CUT, HANG, Fault, Wire, completion_of, refusal, reply, say, status
@@ -38,6 +39,7 @@ CHOICES = {
     "relevance": RELEVANCE,
     "support": SUPPORT,
     "usefulness": USEFULNESS,
+    "fits": FITS,
 }
 PROMPTS: tuple[tuple[str, ChatPromptTemplate], ...] = (
     *((name, choice.messages) for name, choice in CHOICES.items()),
@@ -52,6 +54,8 @@ PROMPTS: tuple[tuple[str, ChatPromptTemplate], ...] = (
     ("analyse", ANALYSE),
     ("question", WRITE_QUESTION),
     ("changed", CHANGE_WORD),
+    ("table", REQUERY_TABLE),
+    ("table", QUERY_TABLE),
 )
 
 
@@ -112,7 +116,8 @@ def passages_of(shown: str) -> list[str]:
 class Policy:
     """Reads what it is shown: a passage is relevant that shares two words with the question; drafts quote.
 
-    Of two answers the longer one is preferred. The brief answer of a passage is its first figure.
+    Of two answers the longer one is preferred. No query answers from a table. The brief answer of a passage is
+    its first figure.
     """
 
     def label(self, kind: str, inputs: Inputs) -> str:
@@ -121,6 +126,8 @@ class Policy:
         if kind == "relevance":
             shared = words(inputs["question"]) & words(inputs["passage"])
             return "relevant" if len(shared) >= 2 else "irrelevant"
+        if kind == "fits":
+            return "differs"
         if kind == "support":
             return "fully supported" if inputs["claim"] in inputs["passages"] else "no support"
         return "5"
@@ -132,6 +139,8 @@ class Policy:
     def text(self, kind: str, inputs: Inputs) -> str:
         if kind == "reason":
             return "The passages do not say so."
+        if kind == "table":
+            return "none"
         if kind == "query":
             return f"other words {inputs['tried'].count(chr(10))}"
         if kind == "direct":

@@ -7,6 +7,7 @@ export const DOING = {
   contextualize: "Finding out what the question means",
   decide: "Deciding whether documents are needed",
   retrieve: "Searching the documents",
+  query_table: "Asking all rows of a table",
   grade_documents: "Judging whether each passage is relevant",
   rewrite_query: "Looking for another query",
   generate: "Drafting from the passages",

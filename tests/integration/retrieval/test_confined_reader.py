@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from retrieval.documents.load import Loaded, Section
+from retrieval.documents.loaded import Loaded, Section
 from retrieval.sandbox import process as reader_process
 from retrieval.sandbox.confinement import reading_calls
 from retrieval.sandbox.pool import Readers, ReadLimits

@@ -322,6 +322,28 @@ def test_a_document_is_read_back_up_to_a_length(opened: Open) -> None:
 # Other settings.
 
 
+def test_all_passages_of_a_document_come_back_in_order(opened: Open) -> None:
+    cells = Document(TEXTS[0], metadata={"row": 1, "cells": [[0, 1, 0, 3, 10]]})
+    put(opened(), file("/d/a.csv", [cells, *TEXTS[1:]]), file("/d/b.txt", TEXTS))
+    found = opened().passages_of("/d/a.csv")
+    assert texts(found) == TEXTS
+    assert found[0].metadata["cells"] == [[0, 1, 0, 3, 10]]
+    assert opened().passages_of("/d/c.csv") == []
+
+
+def test_files_with_tables_that_an_older_version_read_are_read_once_more(opened: Open) -> None:
+    store = put(opened(), file("/d/a.CSV", TEXTS), file("/d/b.txt", TEXTS))
+    store.clear_outdated(SETTINGS)
+    assert {path: one.sha256 for path, one in store.records().items()} == {
+        b"/d/a.CSV": None,
+        b"/d/b.txt": "hash of /d/b.txt",
+    }
+    assert texts(store.similarity_search(TEXTS[1], k=1)) == [TEXTS[1]]  # until then it is found
+    put(store, file("/d/a.CSV", TEXTS, id=store.records()[b"/d/a.CSV"].id))
+    store.clear_outdated(SETTINGS)
+    assert store.records()[b"/d/a.CSV"].sha256 == "hash of /d/a.CSV"
+
+
 def test_another_model_or_splitter_is_told_and_cleared(opened: Open) -> None:
     with (store := opened()).only_writer():
         assert store.clear_outdated(SETTINGS) == []

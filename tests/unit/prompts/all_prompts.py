@@ -9,6 +9,7 @@ from prompts.explain import EXPLAIN
 from prompts.generate import GENERATE, PLAIN, REDRAFT_NOT_USEFUL, REDRAFT_UNSUPPORTED
 from prompts.grade_documents import RELEVANCE
 from prompts.hallucination_check import SUPPORT
+from prompts.query_table import FITS, QUERY_TABLE, REQUERY_TABLE
 from prompts.rewrite_query import REWRITE_QUERY
 
 PROMPTS = {
@@ -24,5 +25,8 @@ PROMPTS = {
     "generate-unsupported": REDRAFT_UNSUPPORTED,
     "grade_documents": RELEVANCE.messages,
     "hallucination_check": SUPPORT.messages,
+    "query_table": QUERY_TABLE,
+    "query_table-again": REQUERY_TABLE,
+    "query_table-fits": FITS.messages,
     "rewrite_query": REWRITE_QUERY,
 }

@@ -7,6 +7,7 @@ import pytest
 
 from benchmarks.documents import load
 from core.errors import UnreadableDocument
+from retrieval.documents.loaded import Section
 from retrieval.documents.row_files import read_csv
 from tests.unit.retrieval.documents.processor_time import bounded
 
@@ -89,4 +90,4 @@ def test_no_header_takes_the_square_of_its_size(cell: str) -> None:
 
 @pytest.mark.parametrize("number", ["1", "-1.5", "+ 1,000.00 €", ".5%", "1 2", ", 3"])
 def test_a_number_in_the_first_row_makes_it_a_row(number: str) -> None:
-    assert read_csv(f'"{number}",b\n') == [(1, f"column 1: {number}\ncolumn 2: b")]
+    assert read_csv(f'"{number}",b\n') == [Section(f"column 1: {number}\ncolumn 2: b", row=1)]

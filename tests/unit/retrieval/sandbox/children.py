@@ -15,7 +15,8 @@ import json, os, re, signal, sys, time
 sys.path.insert(0, {str(_CHECKOUT)!r})
 from retrieval.documents import load
 from retrieval.sandbox import child as reader
-from retrieval.documents.load import Loaded, Section, parse as really_parse
+from retrieval.documents.load import parse as really_parse
+from retrieval.documents.loaded import Loaded, Section
 
 def text(value): return Loaded([Section(str(value))])
 """

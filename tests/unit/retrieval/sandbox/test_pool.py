@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from core.errors import RequestError
-from retrieval.documents.load import Loaded, Section
+from retrieval.documents.loaded import Loaded, Section
 from retrieval.sandbox import pool
 from retrieval.sandbox.pool import Readers, Reading, ReadLimits
 from tests.unit.retrieval.sandbox.children import Marks, child, children, write

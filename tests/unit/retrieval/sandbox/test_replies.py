@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from retrieval.documents.headings import Heading
-from retrieval.documents.load import Loaded, Section
-from retrieval.documents.loaded import MOST_PIXELS, PagePicture, PageQuote, Rectangle
+from retrieval.documents.loaded import MOST_PIXELS, Loaded, PagePicture, PageQuote, Rectangle, Section
 from retrieval.sandbox.child import send
 from retrieval.sandbox.replies import Reading, ReadLimits, read_file, read_page, read_start
 

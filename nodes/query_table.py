@@ -1,0 +1,157 @@
+"""Answer from a table by one SELECT over all of its rows, which the model writes and the critic judges."""
+
+import re
+from typing import Any, cast
+
+from langgraph.runtime import Runtime
+
+from core.text import shortened
+from core.types import Claim, Draft, Queried, Quote, TableFound, Verdict
+from grounding.amounts import plain_figures
+from grounding.comparisons import adds_up, compares, counts
+from nodes.concurrency import SHORT, off_loop
+from nodes.finish import wording_of
+from nodes.retrieve import as_passage
+from prompts.delimiters import as_data
+from prompts.query_table import FITS, MAX_TOKENS, NO_QUERY, QUERY_TABLE, REQUERY_TABLE
+from retrieval.tables import DISTINCT, Found, QueryError, Table, parsed, plain, run
+from run.context import Context, Services
+from run.state import SelfRAGState, standalone_question
+
+MOST_CITED = 10  # rows
+EXAMPLES = 3  # cells of a column that has too many to name
+LONGEST_SHOWN = 60  # characters of a cell
+NO_WORD = re.compile(r"[\W\d_]+")
+FENCE = re.compile(r"```(?:sql)?|```", re.IGNORECASE)
+
+
+async def query_table(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
+    """Draft the result of the query, each row of it a claim with the rows of the table that carry it.
+
+    Where there is no such query, the rows that were found are graded instead; but not for a question that compares,
+    counts or adds up, which only all rows answer.
+    """
+    question, within = standalone_question(state), cast("TableFound", state["table"])
+    passages = await services.retriever.passages_of(within["source"])  # type: ignore[attr-defined]
+    table = await off_loop(sum(len(one.page_content) for one in passages), Table.of, passages, within["number"])
+    if table is None:
+        return {"table": None, "decided": {"query": None, "accepted": False}}
+    described = as_data(description(table, question))
+    query, found, why = await _found(table, described, question, services)
+    verdict = None
+    if found:
+        verdict = await services.critic.choose(FITS, table=described, question=as_data(question), query=as_data(query))
+        verdict = FITS.apply_threshold(verdict, runtime.context.effective_thresholds.fits)
+    decided = {"query": query, "result": found.result if found else None, "failed": why, "verdict": verdict}
+    if not found or not verdict or not FITS.is_positive(verdict):
+        searched = not compares(question) and not (found and found.is_computed)
+        return {"table": None if searched else within, "decided": decided | {"accepted": False}}
+    return _drafted(table, found, verdict, state) | {"decided": decided | {"accepted": True}}
+
+
+async def _found(table: Table, described: str, question: str, services: Services) -> tuple[str, Found | None, str]:
+    """Return the query, what it finds, and why it finds nothing; one that fails is written once more."""
+    query = why = ""
+    for prompt in (QUERY_TABLE, REQUERY_TABLE):
+        given: dict[str, Any] = {"table": described, "question": as_data(question)}
+        if query:
+            given |= {"query": as_data(query), "error": as_data(why)}
+        text = await services.generator.write(prompt, max_tokens=MAX_TOKENS, hidden=True, **given)
+        query = FENCE.sub("", text).strip()
+        if query.casefold().strip(".") == NO_QUERY:
+            return query, None, why
+        try:
+            found = await off_loop(SHORT + 1, run, table, parsed(query, table))
+            if amiss := left_out(table, question, query) or misshapen(table, question, found):
+                raise QueryError(amiss)
+            return query, found, ""
+        except QueryError as error:
+            why = str(error)
+    return query, None, why
+
+
+def description(table: Table, question: str) -> str:
+    """Return what the model reads of a table: its columns with their range, or cells, first those that are asked of."""
+    title = NO_WORD.sub(" ", shortened(table.title, LONGEST_SHOWN)).strip()
+    lines = [f"data ({len(table.cells)} rows; {title})"]
+    asked = question.casefold()
+    for index, column in enumerate(table.columns):
+        named = (
+            "" if column.name.casefold() in (column.key, "") else f", named {shortened(column.name, LONGEST_SHOWN)!r}"
+        )
+        if column.kind == "text":
+            common = table.common(index)
+            if len(common) > DISTINCT:
+                common = sorted(common, key=lambda cell: cell.casefold() not in asked)[:EXAMPLES]
+            values = ", ".join(repr(shortened(cell, LONGEST_SHOWN)) for cell in common)
+        else:
+            given = [row[index] for row in table.values if row[index] is not None]
+            values = f"{plain(min(given))} to {plain(max(given))}"
+        lines.append(f"{column.key} ({column.kind}{named}): {values}")
+    return "\n".join(lines)
+
+
+def left_out(table: Table, question: str, query: str) -> str:
+    """Say what the question names and the query does not: cells of the table as they are, and figures."""
+    asked, known = question.casefold(), query.casefold().replace("''", "'")
+    named: list[str] = []
+    cells = {cell for index, one in enumerate(table.columns) if one.kind == "text" for cell in table.common(index)}
+    for cell in sorted(cells, key=len, reverse=True):
+        place = re.search(rf"(?<!\w){re.escape(cell.casefold())}(?!\w)", asked) if cell.casefold() in asked else None
+        if place:
+            asked = asked[: place.start()] + " " * len(cell) + asked[place.end() :]
+            named.append(cell)
+    missing = [cell for cell in named if cell.casefold() not in known]
+    missing += sorted(plain_figures(asked) - plain_figures(query))
+    return f"It leaves out {', '.join(missing)}, which the question names." if missing else ""
+
+
+def misshapen(table: Table, question: str, found: Found) -> str:
+    """Say how the result differs in kind from what the question asks for."""
+    if not found.is_computed and (adds_up(question) or (counts(question) and len(found.rows) > 1)):
+        return "It gives rows, where the question asks for a number: use COUNT or SUM."
+    return ""
+
+
+def _drafted(table: Table, found: Found, verdict: Verdict, state: SelfRAGState) -> dict[str, Any]:
+    """Return the draft with its claims, as if generated and checked."""
+    numbers = found.rows[:MOST_CITED] if found.is_computed else found.rows[: len(found.result)]
+    rows = {number: as_passage(table.passages[number]) for number in numbers}
+    quotes = [
+        Quote(passage=rows[number]["id"], start=start, end=end)
+        for number in numbers
+        for start, end in [table.spans[number]]
+    ]
+    p = FITS.score(verdict)
+    judged = Verdict(
+        label="fully supported",
+        probabilities={"fully supported": p, "partially supported": 0.0, "no support": 1 - p}
+        if verdict["probabilities"]
+        else None,
+        reason=None,
+    )
+    if found.is_computed:
+        text = "\n".join(found.result)
+        claims = [Claim(text=text, verdict=judged, quote=quotes[0], row_quotes=quotes[1:])]
+    else:
+        each = dict(zip(found.result, quotes, strict=True))
+        claims = [Claim(text=line, verdict=judged, quote=quote) for line, quote in each.items()]
+        text = "\n".join(f"- {line}" for line in each) if len(each) > 1 else found.result[0]
+        if (more := len(found.rows) - len(numbers)) > 0:
+            text += f"\n- {wording_of(state['question']).more.format(count=more)}"
+    passages = list({one["id"]: one for one in rows.values()}.values())
+    new = [one for one in passages if one["id"] not in {known["id"] for known in state["found"]}]
+    relevant = Verdict(label="relevant", probabilities=None, reason="The result of the query rests on it.")
+    return {
+        "passages": [
+            *state["passages"],
+            *(one for one in new if one["id"] not in {known["id"] for known in state["passages"]}),
+        ],
+        "found": [*state["found"], *new],
+        "verdicts": {**state["verdicts"], **{one["id"]: relevant for one in passages}},
+        "relevant": [one["id"] for one in passages],
+        "drafts": [Draft(text=text, passages=passages, relevance=1.0, declined=False)],
+        "claims": [claims],
+        "uses": [],
+        "queried": Queried(sql=found.sql, source=table.source, rows=len(table.cells), carried_by=len(found.rows)),
+    }

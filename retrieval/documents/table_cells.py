@@ -1,0 +1,49 @@
+"""Find the cells of tables in a text whose readers wrote each row on a line, as ``column: value | column: value``."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import groupby
+
+from retrieval.documents.headings import lines_of
+from retrieval.documents.loaded import CELLS, Cell, Loaded
+
+_BETWEEN, _AFTER_NAME = " | ", ": "
+_FEWEST = 2  # cells of a row, and rows of a table
+_LONGEST_NAME = 80  # characters
+
+
+def with_cells(loaded: Loaded) -> Loaded:
+    """Return what was read with the places of the cells of its tables."""
+    sections = []
+    for section in loaded.sections:
+        cells = list(cells_of(section.text))
+        sections.append(replace(section, extra={**(section.extra or {}), CELLS: cells}) if cells else section)
+    return replace(loaded, sections=sections)
+
+
+def cells_of(text: str) -> Iterator[Cell]:
+    """Yield the cells of tables, whose rows stand on lines one after the other.
+
+    A table is left out if a row of it names a column twice: a cell may have been written so as to look like two.
+    """
+    row = 0
+    rows = ((start, _row(start, line)) for start, line in lines_of(text))
+    for table, (is_table, lines) in enumerate(groupby(rows, key=lambda one: bool(one[1]))):
+        found = [cells for _, cells in lines]
+        names = [[text[start : max(start, middle)] for start, middle, _ in cells] for cells in found]
+        if is_table and len(found) >= _FEWEST and all(len(set(one)) == len(one) for one in names):
+            for cells in found:
+                row += 1
+                yield from ((table, row, *cell) for cell in cells)
+
+
+def _row(begin: int, line: str) -> list[tuple[int, int, int]]:
+    """Return where each cell's name begins and ends, and the cell ends; nothing for a line that is no row."""
+    cells: list[tuple[int, int, int]] = []
+    begin += len(line) - len(line.lstrip())
+    for part in line.strip().split(_BETWEEN):
+        name, colon, _ = part.partition(_AFTER_NAME)
+        named = len(name) if colon and len(name) <= _LONGEST_NAME else -len(_AFTER_NAME)  # before a cell without a name
+        cells.append((begin, begin + named, begin + len(part)))
+        begin += len(part) + len(_BETWEEN)
+    return cells if len(cells) >= _FEWEST and any(middle > start for start, middle, _ in cells) else []

@@ -1,0 +1,345 @@
+"""A table of a document, and one SELECT over all of its rows, which can neither change nor reach anything else."""
+
+import re
+import sqlite3
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from langchain_core.documents import Document
+
+from grounding.dates import dates
+from retrieval.documents.loaded import CELLS
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+NAME = "data"  # of the table in a query
+ROW = "_row"  # of the column that numbers its rows, from 0
+MOST_COLUMNS = 100
+MOST_ROWS = 200_000
+MOST_SHOWN = 20  # rows of a result
+SECONDS = 2.0  # of a query
+LONGEST_QUERY = 1_000  # characters
+LONGEST_CELL = 10_000_000  # bytes
+ALLOWED = frozenset("count sum avg total min max round abs lower upper length coalesce substr like".split())
+FIGURE = re.compile(r"(?:[$€£¥]|[A-Z]{3}(?=\s))?\s*([-+−]?[\d.,'’\s]*\d)\s*(?:[%$€£¥]|[^\W\d]{1,12}\.?)?")
+THOUSANDS = re.compile(r"[^,]*\d(,\d{3})+(?!\d)[^,]*")
+GROUPING = {".": re.compile(r"[,'’\s]"), ",": re.compile(r"[.'’\s]")}
+LONGEST_FIGURE, LONGEST_DAY = 30, 30  # characters
+SAMPLE = 1_000  # different cells that tell of what kind a column is
+TYPED = 0.9  # of a column's cells, from which it is one of numbers, or of dates
+DISTINCT = 12  # values of a column that are all named to the model
+
+
+Kind = Literal["number", "date", "text"]
+
+
+class QueryError(Exception):
+    """A query that cannot be run, or finds nothing; the message says why, for whoever writes another."""
+
+
+class Column(NamedTuple):
+    """A column: as the document names it, as a query does, and what it holds."""
+
+    name: str
+    key: str
+    kind: Kind
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table row by row: its cells as they are written, their values, and where in which passage the row begins."""
+
+    source: str
+    title: str
+    columns: tuple[Column, ...]
+    cells: list[tuple[str | None, ...]]
+    values: list[tuple[Any, ...]]
+    passages: list[Document]
+    spans: list[tuple[int, int]]
+
+    @classmethod
+    def of(cls, passages: Iterable[Document], number: int) -> "Table | None":
+        """Return the table of this number among a document's passages; None if it is too large, or has one row."""
+        found: dict[int, tuple[Document, dict[str, str]]] = {}
+        names: dict[str, None] = {}
+        for passage in passages:
+            text = passage.page_content
+            for of, row, start, middle, end in passage.metadata.get(CELLS) or ():
+                if of == number:
+                    name = text[start : max(start, middle)]
+                    names.setdefault(name)
+                    found.setdefault(row, (passage, {}))[1].setdefault(name, text[middle + 2 : end])
+        if not (1 < len(found) <= MOST_ROWS and 1 < len(names) <= MOST_COLUMNS):
+            return None
+        ordered = [found[row] for row in sorted(found)]
+        cells = [tuple(map(known.get, names)) for _, known in ordered]
+        typed = [kind_of(column) for column in zip(*cells, strict=True)]
+        columns = tuple(
+            Column(name, key, kind) for name, key, (kind, _) in zip(names, _keys(names), typed, strict=True)
+        )
+        values = list(zip(*(column for _, column in typed), strict=True))
+        first = ordered[0][0].metadata
+        source = str(first.get("source", ""))
+        title = str(first.get("heading") or first.get("title") or Path(source).stem)
+        spans = [_span(passage, row, number) for (passage, _), row in zip(ordered, sorted(found), strict=True)]
+        return cls(source, title, columns, cells, values, [passage for passage, _ in ordered], spans)
+
+    def label(self, row: int) -> str:
+        """Return the first cell of a row that is no number: what the row is about."""
+        texts = (cell for cell, column in zip(self.cells[row], self.columns, strict=True) if column.kind != "number")
+        return next((text for text in texts if text), "")
+
+    def said(self, row: int, parts: Mapping[str, str]) -> str:
+        """Return what a row is about, and what was asked of it, by name."""
+        label = self.label(row)
+        rest = ", ".join(f"{name}: {part}" for name, part in parts.items() if part and part != label)
+        return f"{label} ({rest})" if label and rest else label or rest
+
+    def common(self, column: int) -> list[str]:
+        """Return the cells of a column, the most frequent first, each once."""
+        cells = Counter(row[column] for row in self.cells)
+        return [cell for cell, _ in cells.most_common() if cell]
+
+
+def _span(passage: Document, row: int, table: int) -> tuple[int, int]:
+    """Return where the cells of a row begin and end in a passage."""
+    own = [cell for cell in passage.metadata[CELLS] if tuple(cell[:2]) == (table, row)]
+    return min(cell[2] for cell in own), max(cell[4] for cell in own)
+
+
+def kind_of(cells: Sequence[str | None]) -> tuple[Kind, list[Any]]:
+    """Return of what kind a column is, and the values of its cells, None where there is none of that kind."""
+    distinct = {cell: None for cell in cells if cell}
+    sample = list(islice(distinct, SAMPLE))
+    mark = decimal_mark(sample)
+    kinds: tuple[tuple[Kind, Callable[[str], Any]], ...] = (("number", lambda cell: number(cell, mark)), ("date", day))
+    for kind, value_of in kinds:
+        if sum(value_of(cell) is not None for cell in sample) >= TYPED * max(len(sample), 1):
+            values = {cell: value_of(cell) for cell in distinct}
+            return kind, [values.get(cell or "") for cell in cells]
+    return "text", list(cells)
+
+
+def decimal_mark(cells: Iterable[str]) -> str:
+    """Return what stands before the decimals of a column's figures: ``.`` or ``,``."""
+    mark = "."
+    for cell in cells:
+        point, comma = cell.rfind("."), cell.rfind(",")
+        if point >= 0 and comma >= 0:
+            return "." if point > comma else ","
+        if cell.count(".") > 1 or (comma >= 0 and not THOUSANDS.fullmatch(cell)):
+            mark = ","
+    return mark
+
+
+def number(cell: str, mark: str) -> float | None:
+    """Return the value of a cell such as ``1,234.50 EUR``; None if it is no number."""
+    match = FIGURE.fullmatch(cell)
+    if not match:
+        return None
+    plain = GROUPING[mark].sub("", match[1]).replace(mark, ".").replace("−", "-")
+    try:
+        return float(plain) if len(plain) <= LONGEST_FIGURE else None
+    except ValueError:  # 1.2.3
+        return None
+
+
+def day(cell: str) -> str | None:
+    """Return the one day that a cell states, as YYYY-MM-DD."""
+    full = [one for one in dates(cell) if one.year and one.month and one.day] if len(cell) <= LONGEST_DAY else []
+    return f"{full[0].year:04}-{full[0].month:02}-{full[0].day:02}" if len(full) == 1 else None
+
+
+def _keys(names: Iterable[str]) -> list[str]:
+    """Return a plain identifier for each name, all different."""
+    keys: list[str] = []
+    for name in names:
+        plain = re.sub(r"\W+", "_", name.casefold()).strip("_")[:40] or "column"
+        plain = f"c_{plain}" if plain[0].isdecimal() or plain in RESERVED else plain
+        keys.append(plain if plain not in keys else f"{plain}_{len(keys) + 1}")
+    return keys
+
+
+RESERVED = frozenset(
+    "select from where group order by having limit join on and or not in is null like between case when then else end "
+    "as distinct union all table index values set default check primary key count sum avg min max rows desc asc".split()
+)
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a query found: a text for each row of its result, and the numbers of the table's rows that carry it.
+
+    ``is_computed`` says that the result is a count, a sum or the like, rather than rows of the table.
+    """
+
+    sql: str
+    result: list[str]
+    rows: list[int]
+    is_computed: bool
+
+
+def run(table: Table, query: "exp.Select") -> Found:
+    """Run a query that was `parsed` over all rows of a table. Raises `QueryError`."""
+    with closing(sqlite3.connect(":memory:")) as connection:
+        _fill(connection, table)
+        _confine(connection)
+        found = _rows_found(connection, table, query) or _computed(connection, query)
+    if not found.rows:
+        raise QueryError("No row meets the condition.")
+    return found
+
+
+def parsed(written: str, table: Table) -> "exp.Select":
+    """Return the one SELECT over one table that the text is. Raises `QueryError`."""
+    import sqlglot  # a tenth of a second, which only questions of tables cost
+    from sqlglot import errors, exp
+
+    if len(written) > LONGEST_QUERY:
+        raise QueryError("The query is too long.")
+    try:
+        statements = sqlglot.parse(written, read="sqlite")
+    except (errors.SqlglotError, RecursionError) as error:
+        raise QueryError("That is no SELECT of SQLite.") from error
+    query = statements[0] if len(statements) == 1 else None
+    if not isinstance(query, exp.Select) or any(query.find_all(exp.Join, exp.With, exp.SetOperation, exp.Window)):
+        raise QueryError("Write one SELECT without joins.")
+    aliases = {one.alias for one in query.find_all(exp.Table) if one.alias}
+    for one in list(query.find_all(exp.Table)):
+        one.replace(exp.to_table(NAME, alias=one.alias or None))
+    known = {column.key for column in table.columns} | {one.alias for one in query.find_all(exp.Alias)}
+    for column in query.find_all(exp.Column):
+        if column.table and column.table not in aliases:
+            column.set("table", exp.to_identifier(NAME))
+        if column.name.casefold() not in known and not isinstance(column.this, exp.Star):
+            raise QueryError(f"There is no column {column.name}.")
+    return query
+
+
+def _rows_found(connection: sqlite3.Connection, table: Table, query: "exp.Select") -> Found | None:
+    """Return the rows that the query selects, with all that tie with the last one; None if it computes anything."""
+    from sqlglot import exp
+
+    extremes = [one for column in query.expressions for one in column.find_all(exp.AggFunc)]
+    if query.args.get("group") or query.args.get("having"):
+        return None
+    shown = [one.unalias() for one in query.expressions]
+    order = [(one.this, bool(one.args.get("desc"))) for one in _parts(query, "order")]
+    limit = query.args.get("limit")
+    most = int(limit.expression.name) if limit and limit.expression.name.isdecimal() else None
+    if extremes:
+        one = extremes[0]
+        if len(extremes) > 1 or one not in shown or not isinstance(one, exp.Max | exp.Min):
+            return None
+        order, most = [(one.this, isinstance(one, exp.Max))], 1
+        shown = [one.this if other is one else other for other in shown]
+    if order and most is not None and _repeated(table, shown):
+        raise QueryError("It orders rows, where it names what several rows share: group them.")
+    by = [one for one, _ in order if not isinstance(one, exp.Literal)]
+    shown = [one for one in [*shown, *by] if not isinstance(one, exp.Star)]
+    selected = exp.select(ROW, *(one.copy() for one in [*by, *shown])).from_(query.args["from_"].this.copy())
+    for condition in (
+        *_parts(query, "where"),
+        *(one.is_(exp.null()).not_() for one in by),
+    ):  # an empty cell is not least
+        selected = selected.where(condition.copy())
+    if order:
+        selected = selected.order_by(*(exp.Ordered(this=one.copy(), desc=desc) for one, desc in order))
+    rows = _fetched(connection, selected.sql("sqlite"))
+    if most is not None and len(rows) > most > 0:
+        last = rows[most - 1][1 : 1 + len(by)]
+        rows = rows[:most] + [row for row in rows[most:] if by and row[1 : 1 + len(by)] == last]
+    keys = [column.key for column in table.columns]
+    texts = []
+    for number, *values in rows[:MOST_SHOWN]:
+        parts: dict[str, str] = {}
+        for one, value in zip(shown, values[len(by) :], strict=True):
+            if isinstance(one, exp.Column):
+                column = keys.index(one.name.casefold())
+                parts[table.columns[column].name] = table.cells[number][column] or ""
+            elif value is not None:
+                parts[one.sql("sqlite")] = plain(value)
+        texts.append(table.said(number, parts))
+    return Found(query.sql("sqlite"), texts, [row[0] for row in rows], is_computed=False)
+
+
+def _repeated(table: Table, shown: "Sequence[exp.Expression]") -> bool:
+    """Whether the texts that are shown name groups of rows: none of them tells every row from the others."""
+    names = {one.name.casefold() for one in shown}
+    texts = [index for index, one in enumerate(table.columns) if one.key in names and one.kind == "text"]
+    return bool(texts) and all(len(table.common(index)) < len(table.cells) for index in texts)
+
+
+def _parts(query: "exp.Select", name: str) -> "list[exp.Expression]":
+    """Return the expressions of a clause; none where there is no such clause."""
+    clause = query.args.get(name)
+    return [] if clause is None else clause.expressions or [clause.this]
+
+
+def _computed(connection: sqlite3.Connection, query: "exp.Select") -> Found:
+    """Return what the query computes, and the rows of which."""
+    from sqlglot import exp
+
+    group = [one.copy() for one in _parts(query, "group")]
+    width = len(query.expressions)
+    result = _fetched(connection, query.copy().select(*group).sql("sqlite"))[:MOST_SHOWN]
+    carrying = exp.select(ROW, *group).from_(query.args["from_"].this.copy())
+    for condition in _parts(query, "where"):
+        carrying = carrying.where(condition.copy())
+    groups = {row[width:] for row in result}
+    rows = [row[0] for row in _fetched(connection, carrying.sql("sqlite")) if row[1:] in groups]
+    if all(one is None for row in result for one in row[:width]):
+        raise QueryError("The result is empty.")
+    texts = [", ".join(plain(one) for one in row[:width] if one is not None) for row in result]
+    return Found(query.sql("sqlite"), texts, rows, is_computed=True)
+
+
+def plain(value: object) -> str:
+    """Return a figure with at most two decimals, or three significant digits; a text as it is."""
+    if not isinstance(value, float):
+        return str(value)
+    rounded = round(value, 2) if abs(value) >= 1 else float(f"{value:.3g}")
+    return f"{rounded:.2f}".rstrip("0").rstrip(".") if abs(rounded) >= 1 else f"{rounded:g}"
+
+
+def _fetched(connection: sqlite3.Connection, sql: str) -> list[tuple[Any, ...]]:
+    """Return the rows of a query. Raises `QueryError`."""
+    end = time.monotonic() + SECONDS
+    connection.set_progress_handler(lambda: time.monotonic() > end, 10_000)
+    try:
+        return connection.execute(sql).fetchmany(MOST_ROWS)
+    except sqlite3.OperationalError as error:
+        why = "It took too long" if "interrupted" in str(error) else str(error)
+        raise QueryError(f"SQLite cannot run it: {why}.") from error
+    except (sqlite3.DatabaseError, OverflowError) as error:
+        raise QueryError(f"SQLite does not run it: {error}.") from error
+
+
+def _fill(connection: sqlite3.Connection, table: Table) -> None:
+    types = {"number": "REAL", "date": "TEXT COLLATE NOCASE", "text": "TEXT COLLATE NOCASE"}
+    columns = ", ".join(f'"{column.key}" {types[column.kind]}' for column in table.columns)
+    connection.execute(f"CREATE TABLE {NAME} ({ROW} INTEGER PRIMARY KEY, {columns})")
+    marks = ", ".join("?" * (len(table.columns) + 1))
+    rows = ((number, *row) for number, row in enumerate(table.values))
+    connection.executemany(f"INSERT INTO {NAME} VALUES ({marks})", rows)  # noqa: S608 - our own names
+
+
+def _confine(connection: sqlite3.Connection) -> None:
+    """Let queries read the table, call `ALLOWED`, and do nothing else."""
+
+    def allow(action: int, first: str | None, second: str | None, *_: str | None) -> int:
+        reads = action == sqlite3.SQLITE_SELECT or (action == sqlite3.SQLITE_READ and first == NAME)
+        calls = action == sqlite3.SQLITE_FUNCTION and str(second).lower() in ALLOWED
+        return sqlite3.SQLITE_OK if reads or calls else sqlite3.SQLITE_DENY
+
+    connection.commit()
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST_CELL)
+    connection.setlimit(sqlite3.SQLITE_LIMIT_COMPOUND_SELECT, 1)
+    connection.set_authorizer(allow)

@@ -1,0 +1,65 @@
+"""A question of a table is answered by a query over all of its rows, or not at all."""
+
+from typing import Any, cast
+
+import pytest
+from langchain_core.documents import Document
+
+from graph.builder import build_graph
+from run.context import Context
+from run.state import SelfRAGState
+from tests.integration.graph.invariants import violations
+from tests.scripted import ScriptedCritic, ScriptedGenerator, services
+from tests.unit.nodes.test_query_table import MOST, ORDER, Library
+
+
+class Searched(Library):
+    """Finds the first rows, whatever is asked."""
+
+    async def ainvoke(self, input: str, *, k: int) -> list[Document]:  # noqa: A002
+        return self.passages[:k]
+
+
+async def ask(question: str, generator: ScriptedGenerator, **judged: Any) -> SelfRAGState:
+    critic = ScriptedCritic(otherwise={"retrieve": "retrieve", "fits": "fits", **judged})
+    made = services(generator, critic, cast("Any", Searched()))
+    context = Context()
+    final = await build_graph(made).ainvoke(cast("SelfRAGState", {"question": question}), context=context)
+    found = violations(cast("SelfRAGState", final), question, context)
+    assert not found, found
+    return cast("SelfRAGState", final)
+
+
+def nodes_of(final: SelfRAGState) -> list[str]:
+    return [step["node"] for step in final["path"]]
+
+
+async def test_the_answer_ends_with_the_query_and_quotes_its_rows() -> None:
+    final = await ask(MOST, ScriptedGenerator(selects=[ORDER]))
+    assert (final["outcome"], final["stop_reason"]) == ("grounded", "accepted")
+    assert nodes_of(final) == ["decide", "retrieve", "query_table", "select", "finish"]
+    assert final["answer"].endswith(f"From all 33 rows of stations.csv: {ORDER}")
+    assert [one["row"] for one in final["citations"]] == [2, 3]
+    assert final["usage"]["model_calls"] == 3
+
+
+async def test_what_no_column_says_is_not_answered_from_the_rows_that_were_found() -> None:
+    final = await ask("Which station has the most visitors?", ScriptedGenerator(selects=["none"]))
+    assert (final["outcome"], final["stop_reason"]) == ("abstained", "nothing_relevant")
+    assert nodes_of(final) == ["decide", "retrieve", "query_table", "finish"]
+
+
+async def test_what_a_row_says_is_read_from_it_where_no_query_is_found() -> None:
+    generator = ScriptedGenerator(selects=["none"], drafts=["Alder is on the Red line."])
+    final = await ask(
+        "On which line is Alder?", generator, relevance="relevant", support="fully supported", usefulness="5"
+    )
+    assert final["outcome"] == "grounded"
+    assert nodes_of(final)[2:4] == ["query_table", "grade_documents"]
+
+
+@pytest.mark.parametrize("question", ["Welche Station hat die meisten Bahnsteige?", "哪个车站的站台最多？"])
+async def test_the_query_is_named_in_the_questions_language(question: str) -> None:
+    final = await ask(question, ScriptedGenerator(selects=[ORDER]))
+    assert "From all" not in final["answer"]
+    assert final["answer"].endswith(ORDER)

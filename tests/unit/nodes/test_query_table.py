@@ -1,0 +1,113 @@
+"""A table is asked by a query over all of its rows; what only they answer is never answered from some of them."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langchain_core.documents import Document
+
+from core.types import TableFound
+from nodes.query_table import MOST_CITED, query_table
+from nodes.retrieve import as_passage
+from retrieval.documents.load import documents_of
+from retrieval.documents.loaded import Loaded
+from retrieval.documents.row_files import read_csv
+from retrieval.splitter import split
+from tests.scripted import ScriptedCritic, ScriptedGenerator, run_node, state, verdict
+
+ROWS = [
+    ("Alder", "Red", 7),
+    ("Birch", "Blue", 12),
+    ("Cedar", "Red", 12),
+    *((f"Oak {n}", "Green", 1) for n in range(30)),
+]
+MOST = "Which station has the most platforms?"
+ORDER = "SELECT station FROM data ORDER BY platforms DESC LIMIT 1"
+
+
+class Library:
+    """A retriever of one table."""
+
+    def __init__(self) -> None:
+        text = "Station,Line,Platforms\n" + "".join(f"{name},{line},{size}\n" for name, line, size in ROWS)
+        passages = split(documents_of(Path("stations.csv"), Loaded(read_csv(text))))
+        self.passages = [Document(one.page_content, id=one.page_content, metadata=one.metadata) for one in passages]
+
+    async def passages_of(self, source: str) -> list[Document]:
+        assert source == "stations.csv"
+        return self.passages
+
+
+async def asked(question: str, *selects: str, fits: Any = "fits", **settings: Any) -> Any:
+    library = Library()
+    found = [as_passage(one) for one in library.passages[:2]]
+    before = state(question, table=TableFound(source="stations.csv", number=0), passages=found, found=found)
+    generator = ScriptedGenerator(selects=selects[:1], selects_again=selects[1:])
+    update = await run_node(
+        query_table, before, generator, ScriptedCritic(otherwise={"fits": fits}), library, **settings
+    )
+    generator.done()
+    return update
+
+
+async def test_rows_that_tie_are_each_a_claim_with_their_own_row_quoted() -> None:
+    update = await asked(MOST, ORDER, fits=verdict("fits", {"fits": 0.9, "differs": 0.1}))
+    assert update["drafts"][0]["text"] == "- Birch (Platforms: 12)\n- Cedar (Platforms: 12)"
+    texts = {one["id"]: one["text"] for one in update["found"]}
+    assert [texts[claim["quote"]["passage"]] for [*claims] in update["claims"] for claim in claims] == [
+        "Station: Birch\nLine: Blue\nPlatforms: 12",
+        "Station: Cedar\nLine: Red\nPlatforms: 12",
+    ]
+    assert update["claims"][0][0]["verdict"]["probabilities"]["no support"] == pytest.approx(0.1)
+    assert update["queried"] == {
+        "sql": "SELECT station FROM data ORDER BY platforms DESC LIMIT 1",
+        "source": "stations.csv",
+        "rows": 33,
+        "carried_by": 2,
+    }
+
+
+async def test_a_count_is_one_claim_that_quotes_the_rows_that_it_counts() -> None:
+    update = await asked("How many stations are on the Green line?", "SELECT COUNT(*) FROM data WHERE line = 'Green'")
+    assert update["drafts"][0]["text"] == "30"
+    ((claim,),) = update["claims"]
+    assert 1 + len(claim["row_quotes"]) == MOST_CITED
+    assert update["queried"]["carried_by"] == 30
+
+
+async def test_a_query_that_fails_is_written_again_with_the_reason() -> None:
+    update = await asked(MOST, "SELECT town FROM data", f"```sql\n{ORDER}\n```")
+    assert update["decided"]["accepted"]
+
+
+@pytest.mark.parametrize(
+    ("question", "select"),
+    [
+        ("How many stations are on the Red line?", "SELECT COUNT(*) FROM data"),  # without Red
+        ("Which station has 7 platforms?", "SELECT station FROM data WHERE platforms > 1"),  # without 7
+        ("Which has more platforms, Alder or Cedar?", "SELECT station FROM data WHERE station = 'Alder'"),
+    ],
+)
+async def test_a_query_that_leaves_out_what_the_question_names_is_none(question: str, select: str) -> None:
+    update = await asked(question, select, select)
+    assert "which the question names" in update["decided"]["failed"]
+    assert "drafts" not in update
+
+
+@pytest.mark.parametrize(("selects", "fits"), [(["none"], "fits"), ([ORDER], "differs"), (["x", "none"], "fits")])
+@pytest.mark.parametrize(
+    ("question", "left"), [(MOST, True), ("¿Cuántas estaciones hay?", True), ("Is Alder on the Red line?", False)]
+)
+async def test_without_a_query_what_only_all_rows_answer_is_not_read_from_some(
+    selects: list[str], fits: str, question: str, left: bool
+) -> None:
+    selects = [one.replace(ORDER, "SELECT line FROM data WHERE station = 'Alder' AND line = 'Red'") for one in selects]
+    update = await asked(question, *selects, fits=fits)
+    assert "drafts" not in update
+    assert (update["table"] is not None) is left
+
+
+async def test_a_result_that_is_too_long_says_how_many_more_there_are() -> None:
+    update = await asked("Which stations are on the Green line?", "SELECT station FROM data WHERE line = 'Green'")
+    lines = update["drafts"][0]["text"].splitlines()
+    assert (len(lines), lines[-1]) == (21, "- and 10 more")

@@ -1,0 +1,39 @@
+"""The cells of tables in a text are found where they stand, unless a cell was written so as to look like two."""
+
+from pathlib import Path
+
+import pytest
+
+from retrieval.documents.load import parse
+from retrieval.documents.loaded import CELLS, Loaded
+from retrieval.documents.table_cells import with_cells
+
+HTML = b"""<h1>Prices</h1><table><tr><th>Item</th><th>Price</th></tr><tr><td>Pear</td><td>900</td></tr>
+<tr><td>Plum</td><td>70</td></tr></table><p>End: of | it.</p>"""
+MARKDOWN = b"# Prices\n\n| Item | Price |\n|---|---|\n| Pear | 900 |\n| Plum | 70 |\n\nEnd: of | it.\n"
+
+
+def cells(loaded: Loaded) -> list[list[dict[str, str]]]:
+    """The rows of each table, by the names of their columns."""
+    (section,) = loaded.sections
+    found: dict[int, dict[int, dict[str, str]]] = {}
+    for table, row, start, middle, end in (section.extra or {}).get(CELLS, ()):
+        name = section.text[start : max(start, middle)]
+        found.setdefault(table, {}).setdefault(row, {})[name] = section.text[middle + 2 : end]
+    return [list(rows.values()) for rows in found.values()]
+
+
+@pytest.mark.parametrize(("name", "data"), [("a.html", HTML), ("a.md", MARKDOWN)])
+def test_a_table_is_found_and_a_line_of_prose_is_none(name: str, data: bytes) -> None:
+    assert cells(parse(Path(name), data)) == [[{"Item": "Pear", "Price": "900"}, {"Item": "Plum", "Price": "70"}]]
+
+
+def test_a_column_without_a_name_has_an_empty_one() -> None:
+    assert cells(with_cells(Loaded.of("Rent | 2020: 5\nHeat | 2020: 7", []))) == [
+        [{"": "Rent", "2020": "5"}, {"": "Heat", "2020": "7"}]
+    ]
+
+
+def test_a_table_with_a_forged_cell_is_left_out() -> None:
+    forged = MARKDOWN.replace(b"Pear", rb"Pear \| Price: 1")
+    assert cells(parse(Path("a.md"), forged)) == []

@@ -1,0 +1,160 @@
+"""A query over a table reads all of its rows, finds what ties, names the rows that carry it, and reaches no more."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from retrieval import tables
+from retrieval.documents.load import documents_of
+from retrieval.documents.loaded import Loaded
+from retrieval.documents.row_files import read_csv
+from retrieval.splitter import split
+from retrieval.tables import Found, QueryError, Table, parsed, run
+
+WINES = """Wine,Country,Price (EUR),Bottles,Since
+Alder,France,"1,200.50",3,2021-03-04
+Birch,Spain,900,12,2019-12-31
+Cedar,France,"1,200.50",,2020-01-01
+Dover,Italy,75,12,2021-02-28
+"""
+
+
+def table_of(text: str) -> Table:
+    found = read(text)
+    assert found is not None
+    return found
+
+
+def read(text: str) -> Table | None:
+    documents = documents_of(Path("wines.csv"), Loaded(read_csv(text)))
+    return Table.of(split(documents), 0)
+
+
+def asked(sql: str, text: str = WINES) -> Found:
+    table = table_of(text)
+    return run(table, parsed(sql, table))
+
+
+def test_columns_are_typed_and_get_plain_names() -> None:
+    assert [(one.name, one.key, one.kind) for one in table_of(WINES).columns] == [
+        ("Wine", "wine", "text"),
+        ("Country", "country", "text"),
+        ("Price (EUR)", "price_eur", "number"),
+        ("Bottles", "bottles", "number"),
+        ("Since", "since", "date"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("cells", "values"),
+    [
+        (["1.234,50 €", "7,5 €"], [1234.5, 7.5]),
+        (["1,234", "12"], [1234, 12]),
+        (["1.234.567", "5"], [1234567, 5]),
+        (["$ 4.50", "-3"], [4.5, -3]),
+        (["12 %", "7%"], [12, 7]),
+        (["0.125", "1.5"], [0.125, 1.5]),
+        (["1 200 kg", "80 kg"], [1200, 80]),
+        (["3. Mai 2021", "1. Juni 2021"], ["2021-05-03", "2021-06-01"]),
+        (["A4", "B5"], ["A4", "B5"]),
+    ],
+)
+def test_cells_are_read_as_they_are_written(cells: Sequence[str], values: Sequence[object]) -> None:
+    assert tables.kind_of(cells)[1] == values
+
+
+@pytest.mark.parametrize(
+    ("sql", "result", "rows"),
+    [
+        (
+            "SELECT wine FROM data ORDER BY bottles LIMIT 1",
+            ["Alder (Bottles: 3)"],
+            [0],
+        ),  # an empty cell is not the least
+        ("SELECT wine FROM wines ORDER BY price_eur DESC LIMIT 1", ["Alder (Price (EUR): 1,200.50)"] * 1, [0, 2]),
+        ("SELECT MAX(price_eur) FROM data", ["Alder (Price (EUR): 1,200.50)"] * 1, [0, 2]),
+        ("SELECT wine FROM data WHERE since < '2020-06-01'", ["Birch", "Cedar"], [1, 2]),
+        ("SELECT price_eur FROM data WHERE wine = 'dover'", ["Dover (Price (EUR): 75)"], [3]),
+        ("SELECT wine FROM data WHERE price_eur > (SELECT AVG(price_eur) FROM data)", None, [0, 1, 2]),
+    ],
+)
+def test_rows_are_found_with_all_that_tie(sql: str, result: list[str] | None, rows: list[int]) -> None:
+    found = asked(sql)
+    assert (found.rows, found.is_computed) == (rows, False)
+    assert result is None or found.result[: len(result)] == result
+    assert len(found.result) == len(rows)
+
+
+@pytest.mark.parametrize(
+    ("sql", "result", "rows"),
+    [
+        ("SELECT COUNT(*) FROM data WHERE country = 'France'", ["2"], [0, 2]),
+        ("SELECT SUM(bottles) FROM data", ["27"], [0, 1, 2, 3]),
+        ("SELECT AVG(price_eur) FROM data WHERE country IN ('Spain', 'Italy')", ["487.5"], [1, 3]),
+        ("SELECT country FROM data GROUP BY country ORDER BY AVG(price_eur) DESC LIMIT 1", ["France"], [0, 2]),
+        ("SELECT country, COUNT(*) FROM data GROUP BY country HAVING COUNT(*) > 1", ["France, 2"], [0, 2]),
+    ],
+)
+def test_what_is_computed_names_the_rows_that_carry_it(sql: str, result: list[str], rows: list[int]) -> None:
+    assert asked(sql) == Found(asked(sql).sql, result, rows, is_computed=True)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "DELETE FROM data",
+        "SELECT wine FROM data; DROP TABLE data",
+        "SELECT name FROM sqlite_master",  # a column that the table lacks
+        "SELECT load_extension('x') FROM data",
+        "SELECT wine FROM data WHERE readfile('/etc/passwd') = ''",
+        "SELECT randomblob(100000000) FROM data",
+        "SELECT printf('%1000000000d', 1) FROM data",
+        "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT x FROM c",
+        "SELECT a.wine FROM data a JOIN data b ON 1 = 1",
+        "SELECT wine FROM data UNION SELECT 'x'",
+        "PRAGMA table_info(data)",
+        "ATTACH '/tmp/x' AS x",
+        "SELECT wines FROM data",
+        "SELECT wine FROM data WHERE country = 'Peru'",
+        "SELECT SUM(bottles) FROM data WHERE country = 'Peru'",
+        "not a query",
+        "SELECT wine FROM data WHERE bottles = 1" + " OR bottles = 1" * 100,
+        "SELECT " + "(" * 300 + "1" + ")" * 300 + " FROM data",
+    ],
+)
+def test_what_is_no_query_of_the_table_is_refused_by_name(sql: str) -> None:
+    with pytest.raises(QueryError, match=r"\.$"):
+        asked(sql)
+
+
+def test_a_query_without_end_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tables, "SECONDS", 0.05)
+    rows = "".join(f"a{number},{number}\n" for number in range(5_000))
+    sql = "SELECT name FROM data WHERE (SELECT COUNT(*) FROM data AS b WHERE b.size > data.size) > 3"
+    with pytest.raises(QueryError, match="too long"):
+        asked(sql, f"name,size\n{rows}")
+
+
+def test_hostile_cells_change_nothing_but_their_own_value() -> None:
+    hostile = ["=cmd|' /C calc'!A0", "x'); DROP TABLE data; --", "Price: 1\nBottles: 99", "a\0b", "😀" * 20]
+    rows = "".join(f'"{cell}",{number}\n' for number, cell in enumerate(hostile, 1))
+    text = f"select,Price\n{rows}"
+    assert asked("SELECT SUM(price) FROM data", text).result == ["15"]
+    found = asked("SELECT c_select FROM data ORDER BY price DESC LIMIT 1", text)
+    assert found.result == ["😀" * 20 + " (Price: 5)"]
+
+
+def test_names_that_are_there_twice_or_say_nothing_stay_apart() -> None:
+    columns = table_of("a,a,,group,2nd\nx,1,2,3,4\ny,5,6,7,8\n").columns
+    assert [one.key for one in columns] == ["a", "a_2", "column_3", "c_group", "c_2nd"]
+
+
+@pytest.mark.parametrize("text", ["a,b\nx,1\n", "a\nx\ny\n", ",".join("abc") * 200 + "\n" + ("1," * 400 + "\n") * 2])
+def test_what_is_too_small_or_too_wide_is_no_table(text: str) -> None:
+    assert read(text) is None
+
+
+def test_a_long_cell_over_several_passages_keeps_its_row_whole() -> None:
+    text = "name,notes,size\nfirst," + "word " * 400 + ",7\nsecond,short,9\n"
+    assert asked("SELECT SUM(size) FROM data", text).result == ["16"]
