@@ -1,4 +1,4 @@
-"""Tell questions that compare, count or add up, in five languages: of a table only all rows answer them."""
+"""Tell questions that compare, count, add up or filter, in five languages: of a table a query answers them best."""
 
 import re
 
@@ -12,20 +12,33 @@ MOST = (
     "(?:le|la|les) (?:plus|moins)",
     r"(?:el|la|los|las|que|qué) (?:\w+ )*(?:más|menos|mayor|menor)",
 )
+THAN = (
+    r"more|less|fewer|higher|lower|larger|smaller|over|under|above|below|at (?:least|most)|between|exceed\w*",
+    "all|each|every|list",
+    r"mehr|weniger|höher|niedriger|größer|kleiner|über|unter|mindestens|höchstens|zwischen|alle|jede\w*",
+    "plus|moins|supérieure?s?|inférieure?s?|entre|tou(?:te)?s|chaque",
+    r"más|menos|superior\w*|inferior\w*|entre|tod[oa]s|cada",
+)
 
 
 def _compiled(words: str, unspaced: str) -> re.Pattern[str]:
-    return re.compile(rf"\b(?:{words})\b|[{unspaced}]", re.IGNORECASE)
+    return re.compile(rf"\b(?:{words})\b|{unspaced}", re.IGNORECASE)
 
 
-COUNTED = _compiled(HOW_MANY, "几多")
-ADDED = _compiled(TOGETHER, "总共")
-COMPUTED = _compiled("|".join((HOW_MANY, TOGETHER, ON_AVERAGE, *MOST)), "最多少几总均共")
+COUNTED = _compiled(HOW_MANY, "几|多少")
+ADDED = _compiled(TOGETHER, "总|共")
+COMPUTED = _compiled("|".join((HOW_MANY, TOGETHER, ON_AVERAGE, *MOST)), "最|多少|几|总|均|共")
+COMPARED = _compiled("|".join(THAN), "超|于|过|比|每|所有")
+
+
+def computes(question: str) -> bool:
+    """Whether the question asks for the most or the least, a count, a sum or a mean: only all rows answer it."""
+    return COMPUTED.search(question) is not None
 
 
 def compares(question: str) -> bool:
-    """Whether the question asks for the most or the least, a count, a sum or a mean."""
-    return COMPUTED.search(question) is not None
+    """Whether the question `computes`, compares or filters, rather than looks up what one row says."""
+    return computes(question) or COMPARED.search(question) is not None
 
 
 def counts(question: str) -> bool:

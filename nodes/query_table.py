@@ -8,7 +8,7 @@ from langgraph.runtime import Runtime
 from core.text import shortened
 from core.types import Claim, Draft, Queried, Quote, TableFound, Verdict
 from grounding.amounts import plain_figures
-from grounding.comparisons import adds_up, compares, counts
+from grounding.comparisons import adds_up, computes, counts
 from nodes.concurrency import SHORT, off_loop
 from nodes.finish import wording_of
 from nodes.retrieve import as_passage
@@ -44,7 +44,7 @@ async def query_table(state: SelfRAGState, services: Services, runtime: Runtime[
         verdict = FITS.apply_threshold(verdict, runtime.context.effective_thresholds.fits)
     decided = {"query": query, "result": found.result if found else None, "failed": why, "verdict": verdict}
     if not found or not verdict or not FITS.is_positive(verdict):
-        searched = not compares(question) and not (found and found.is_computed)
+        searched = not computes(question) and not (found and found.is_computed)
         return {"table": None if searched else within, "decided": decided | {"accepted": False}}
     return _drafted(table, found, verdict, state) | {"decided": decided | {"accepted": True}}
 

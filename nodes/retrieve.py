@@ -8,12 +8,13 @@ from langchain_core.documents import Document
 from langgraph.runtime import Runtime
 
 from core.types import Passage, TableFound
+from grounding.comparisons import compares
 from grounding.follow_ups import joined, leaned_on
 from nodes.concurrency import gather
 from prompts.grade_documents import RELEVANCE
 from retrieval.documents.loaded import CELLS
 from run.context import Context, Services
-from run.state import SelfRAGState
+from run.state import SelfRAGState, standalone_question
 
 # A question as it was said, and with what was asked before: tuned on mt-rag, where equal weights did harm.
 DEPTH = 4  # times k passages of each search are fused
@@ -59,7 +60,7 @@ async def retrieve(state: SelfRAGState, services: Services, runtime: Runtime[Con
         "kept": [passage["id"] for passage in kept],
         "found": list(each_once.values()),
         "relevant": [],
-        "table": table_of(passages, found[0]),
+        "table": table_of(passages, found[0]) if compares(standalone_question(state)) else None,
         "searched": len(state["queries"]),
         "decided": {"query": state["queries"][-1], "retrieved": len(passages)},
     }

@@ -49,13 +49,20 @@ async def test_what_no_column_says_is_not_answered_from_the_rows_that_were_found
     assert nodes_of(final) == ["decide", "retrieve", "query_table", "finish"]
 
 
-async def test_what_a_row_says_is_read_from_it_where_no_query_is_found() -> None:
-    generator = ScriptedGenerator(selects=["none"], drafts=["Alder is on the Red line."])
-    final = await ask(
-        "On which line is Alder?", generator, relevance="relevant", support="fully supported", usefulness="5"
-    )
+@pytest.mark.parametrize(
+    ("question", "nodes"),
+    [
+        ("On which line is Alder?", ["grade_documents", "generate"]),
+        ("Is Alder on the Red line with more than one other?", ["query_table", "grade_documents"]),
+    ],
+)
+async def test_what_a_row_says_is_read_from_it(question: str, nodes: list[str]) -> None:
+    selects = ["none"] if "query_table" in nodes else []
+    generator = ScriptedGenerator(selects=selects, drafts=["Alder is on the Red line."])
+    final = await ask(question, generator, relevance="relevant", support="fully supported", usefulness="5")
     assert final["outcome"] == "grounded"
-    assert nodes_of(final)[2:4] == ["query_table", "grade_documents"]
+    assert nodes_of(final)[2:4] == nodes
+    generator.done()
 
 
 @pytest.mark.parametrize("question", ["Welche Station hat die meisten Bahnsteige?", "哪个车站的站台最多？"])

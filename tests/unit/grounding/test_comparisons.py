@@ -1,0 +1,57 @@
+"""Which questions only all rows of a table answer, which a query answers best, and which one row does."""
+
+import pytest
+
+from grounding.comparisons import adds_up, compares, computes, counts
+
+COMPUTED = [
+    "Which school has the most pupils?",
+    "What is the cheapest wine?",
+    "How many contracts are active?",
+    "What do they cost on average?",
+    "Welche Schule hat die wenigsten Lehrer?",
+    "Welcher Vertrag hat den niedrigsten Wert?",
+    "Combien de vins viennent de France ?",
+    "Quel est le vin le plus cher ?",
+    "¿Cuántas escuelas hay?",
+    "¿Cuál es la estación con más andenes?",
+    "哪种酒最贵？",
+    "一共有多少所学校？",
+]
+FILTERED = [
+    "Which wines cost more than 20?",
+    "List the schools.",
+    "Welche Weine kosten über 20 Euro?",
+    "价格超过20的酒",
+]
+LOOKED_UP = [
+    "What is the molecular weight of aspirin?",
+    "Wie hoch ist die Miete von Haus 7?",
+    "Quelle est la capitale du pays ?",
+    "¿Quién dirige la escuela?",
+    "车站在哪里？",
+]
+
+
+@pytest.mark.parametrize("question", COMPUTED)
+def test_a_count_an_extreme_or_a_mean_takes_all_rows(question: str) -> None:
+    assert computes(question)
+    assert compares(question)
+
+
+@pytest.mark.parametrize("question", FILTERED)
+def test_a_filter_is_for_a_query_and_may_be_read_from_rows(question: str) -> None:
+    assert compares(question)
+    assert not computes(question)
+
+
+@pytest.mark.parametrize("question", LOOKED_UP)
+def test_what_one_row_says_takes_no_query(question: str) -> None:
+    assert not compares(question)
+
+
+def test_what_asks_for_a_number_is_told_from_what_asks_for_rows() -> None:
+    assert counts("How many are there?")
+    assert adds_up("What do they weigh altogether?")
+    assert not counts("Which is the largest?")
+    assert not adds_up("Which is the largest?")
