@@ -9,6 +9,7 @@ from core.text import shortened
 from core.types import Claim, Draft, Queried, Quote, TableFound, Verdict
 from grounding.amounts import plain_figures
 from grounding.comparisons import adds_up, computes, counts
+from grounding.stems import stems
 from nodes.concurrency import SHORT, off_loop
 from nodes.finish import wording_of
 from nodes.retrieve import as_passage
@@ -110,6 +111,11 @@ def misshapen(table: Table, question: str, found: Found) -> str:
     """Say how the result differs in kind from what the question asks for."""
     if not found.is_computed and (adds_up(question) or (counts(question) and len(found.rows) > 1)):
         return "It gives rows, where the question asks for a number: use COUNT or SUM."
+    asked, used = stems(question), found.sql.casefold()
+    figures = [one for one in table.columns if one.kind == "number"]
+    named = [one.key for one in figures if (own := stems(one.name.partition("(")[0])) and own <= asked]
+    if counts(question) and named and not any(one.key in used for one in figures):
+        return f"It counts rows, where the question asks for what {named[0]} adds up to."
     return ""
 
 

@@ -94,6 +94,20 @@ async def test_a_query_that_leaves_out_what_the_question_names_is_none(question:
     assert "drafts" not in update
 
 
+@pytest.mark.parametrize(
+    ("question", "select", "why"),
+    [
+        ("How many stations are on the Red line?", "SELECT station FROM data WHERE line = 'Red'", "gives rows"),
+        ("How many platforms are there altogether?", "SELECT platforms FROM data", "gives rows"),
+        ("How many platforms are there?", "SELECT COUNT(*) FROM data", "platforms adds up to"),
+        ("Which line has the most platforms?", "SELECT line FROM data ORDER BY platforms DESC LIMIT 1", "group them"),
+    ],
+)
+async def test_a_result_of_another_kind_than_is_asked_for_is_none(question: str, select: str, why: str) -> None:
+    update = await asked(question, select, select)
+    assert why in update["decided"]["failed"]
+
+
 @pytest.mark.parametrize(("selects", "fits"), [(["none"], "fits"), ([ORDER], "differs"), (["x", "none"], "fits")])
 @pytest.mark.parametrize(
     ("question", "left"), [(MOST, True), ("¿Cuántas estaciones hay?", True), ("Is Alder on the Red line?", False)]
