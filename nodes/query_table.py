@@ -33,8 +33,7 @@ async def query_table(state: SelfRAGState, services: Services, runtime: Runtime[
     counts or adds up, which only all rows answer.
     """
     question, within = standalone_question(state), cast("TableFound", state["table"])
-    passages = await services.retriever.passages_of(within["source"])  # type: ignore[attr-defined]
-    table = await off_loop(sum(len(one.page_content) for one in passages), Table.of, passages, within["number"])
+    table = await services.retriever.table_of(within["source"], within["number"])  # type: ignore[attr-defined]
     if table is None:
         return {"table": None, "decided": {"query": None, "accepted": False}}
     described = as_data(description(table, question))

@@ -234,6 +234,12 @@ class Store(VectorStore):
                 return passage if visible is None or visible(path) else None
         return None
 
+    def mark_of(self, source: str) -> Mapping[int, File]:
+        """Return what changes with a document's passages: the last one's id, and the file that it is of."""
+        with self.database.reading() as connection:
+            last = f"{self.rows.AT_PATH} ORDER BY passages.id DESC LIMIT 1"
+            return self.rows.files_of(connection, last, [os.fsencode(source)])
+
     def passages_of(self, source: str) -> list[Document]:
         """Return all passages of a document by its ``source``, in the order of its text."""
         with self.database.reading() as connection:

@@ -7,6 +7,7 @@ from typing import cast
 from langchain_core.documents import Document
 
 from retrieval.filters import Filter
+from retrieval.tables import Table
 from run.context import FilteringRetriever, RetrieverLike
 
 
@@ -31,10 +32,10 @@ class PrefetchingRetriever:
         await asyncio.wait([task])
         return None if task.cancelled() or task.exception() else task.result()
 
-    async def passages_of(self, source: str) -> Sequence[Document]:
-        """Return all passages of a document, in order; none where the retriever cannot tell."""
-        search = getattr(self._retriever, "passages_of", None)
-        return await search(source) if search else []
+    async def table_of(self, source: str, number: int) -> Table | None:
+        """Return a table of a document; None where the retriever cannot."""
+        found = getattr(self._retriever, "table_of", None)
+        return await found(source, number) if found else None
 
     async def ainvoke(self, input: str, *, k: int, filter: Filter | None = None) -> Sequence[Document]:  # noqa: A002
         """As the retriever's."""

@@ -13,6 +13,7 @@ import pytest
 from langchain_core.documents import Document
 
 from core.errors import IndexBusy, RequestError
+from retrieval.adapter import RetrieverAdapter
 from retrieval.filters import Filter
 from retrieval.library.library import Library, library_folder, open_store
 from retrieval.searching_store import Store
@@ -329,6 +330,25 @@ def test_all_passages_of_a_document_come_back_in_order(opened: Open) -> None:
     assert texts(found) == TEXTS
     assert found[0].metadata["cells"] == [[0, 1, 0, 3, 10]]
     assert opened().passages_of("/d/c.csv") == []
+
+
+async def test_a_table_is_kept_until_its_document_changes(opened: Open) -> None:
+    def row(number: int, size: int) -> Document:
+        return Document(f"name: a{number}\nsize: {size}", metadata={"row": number, "cells": cells(number)})
+
+    def cells(number: int) -> list[list[int]]:
+        return [[0, number, 0, 4, 8], [0, number, 9, 13, 16]]
+
+    store = put(opened(), file("/d/a.csv", [row(1, 5), row(2, 6)]))
+    adapter = RetrieverAdapter(store.as_retriever())
+    table = await adapter.table_of("/d/a.csv", 0)
+    assert table
+    assert [values for *_, values in table.values] == [5, 6]
+    assert await adapter.table_of("/d/a.csv", 0) is table
+    put(store, file("/d/a.csv", [row(1, 7), row(2, 6)], id=store.records()[b"/d/a.csv"].id))
+    changed = await adapter.table_of("/d/a.csv", 0)
+    assert changed
+    assert [values for *_, values in changed.values] == [7, 6]
 
 
 def test_files_with_tables_that_an_older_version_read_are_read_once_more(opened: Open) -> None:
