@@ -16,7 +16,7 @@ from nodes.retrieve import as_passage
 from prompts.delimiters import as_data
 from prompts.query_table import FITS, MAX_TOKENS, NO_QUERY, QUERY_TABLE, REQUERY_TABLE
 from retrieval.tables import DISTINCT, Found, QueryError, Table, parsed, plain, run
-from run.context import Context, Services
+from run.context import Context, Services, TableRetriever
 from run.state import SelfRAGState, standalone_question
 
 MOST_CITED = 10  # rows
@@ -33,7 +33,7 @@ async def query_table(state: SelfRAGState, services: Services, runtime: Runtime[
     counts or adds up, which only all rows answer.
     """
     question, within = standalone_question(state), cast("TableFound", state["table"])
-    table = await services.retriever.table_of(within["source"], within["number"])  # type: ignore[attr-defined]
+    table = await cast("TableRetriever", services.retriever).table_of(within["source"], within["number"])
     if table is None:
         return {"table": None, "decided": {"query": None, "accepted": False}}
     described = as_data(description(table, question))

@@ -25,21 +25,11 @@ class RetrieverAdapter:
         self._retriever = retriever
         self._async = accepted(kind._aget_relevant_documents)
         self._sync = accepted(kind._get_relevant_documents)
-        self._kept: tuple[object, Table | None] | None = None
 
     async def table_of(self, source: str, number: int) -> Table | None:
-        """Return a table of a document; None if there is none, or the retriever has no store of ours.
-
-        The last one is kept until its document changes: 100,000 rows take seconds to read.
-        """
+        """Return a table of a document; None if there is none, or the retriever has no store of ours."""
         store = getattr(self._retriever, "vectorstore", None)
-        return await run_in_executor(None, self._table_of, store, source, number) if isinstance(store, Store) else None
-
-    def _table_of(self, store: Store, source: str, number: int) -> Table | None:
-        key = (source, number, store.mark_of(source))
-        if self._kept is None or self._kept[0] != key:
-            self._kept = key, Table.of(store.passages_of(source), number)
-        return self._kept[1]
+        return await run_in_executor(None, store.table_of, source, number) if isinstance(store, Store) else None
 
     async def ainvoke(self, input: str, *, k: int, filter: Filter | None = None) -> Sequence[Document]:  # noqa: A002
         """Return at most ``k`` documents. Raises `RequestError` for a filter that the retriever does not take."""

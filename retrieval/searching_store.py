@@ -36,6 +36,7 @@ from retrieval.store import (
     changes,
 )
 from retrieval.sync_report import Progress, SyncReport, VerifyReport
+from retrieval.tables import Table
 from retrieval.unit_vectors import BATCH, OtherDimensionError, Vectors, embed_query, embed_texts, text_hash
 
 TABLES = (b".csv", b".tsv", b".html", b".htm", b".xhtml", b".md", b".markdown", b".mkd", b".docx")
@@ -92,6 +93,8 @@ class Store(VectorStore):
     default_search: Search
     queue: FileQueue | None = None  # if many machines may read files; else each sync reads them itself
     uploads: Uploads | None = None  # if the store keeps them; else they lie in a folder of the server's machine
+
+    _kept_table: tuple[object, Table | None] | None = None
 
     @classmethod
     def from_texts(cls, texts: list[str], embedding: Embeddings, *_: Any, **__: Any) -> Self:
@@ -234,11 +237,19 @@ class Store(VectorStore):
                 return passage if visible is None or visible(path) else None
         return None
 
-    def mark_of(self, source: str) -> Mapping[int, File]:
-        """Return what changes with a document's passages: the last one's id, and the file that it is of."""
+    def table_of(self, source: str, number: int) -> Table | None:
+        """Return a table of a document; None if there is none.
+
+        The last one is kept until its document changes: 100,000 rows take seconds to read.
+        """
         with self.database.reading() as connection:
             last = f"{self.rows.AT_PATH} ORDER BY passages.id DESC LIMIT 1"
-            return self.rows.files_of(connection, last, [os.fsencode(source)])
+            key = (source, number, self.rows.files_of(connection, last, [os.fsencode(source)]))
+        if (kept := self._kept_table) and kept[0] == key:
+            return kept[1]
+        table = Table.of(self.passages_of(source), number)
+        self._kept_table = key, table
+        return table
 
     def passages_of(self, source: str) -> list[Document]:
         """Return all passages of a document by its ``source``, in the order of its text."""

@@ -14,6 +14,7 @@ from models.usage import NodeBudget
 from prompts.choice import Choice
 from prompts.explain import EXPLAIN
 from retrieval.filters import Filter
+from retrieval.tables import Table
 
 Constraints = Literal["soft", "hard"]
 Scoring = Literal["paper", "support-first"]
@@ -176,6 +177,12 @@ class FilteringRetriever(Protocol):
     """A retriever that knows filters, as a run that has one needs."""
 
     async def ainvoke(self, input: str, *, k: int, filter: Filter) -> Sequence[Document]: ...  # noqa: A002
+
+
+class TableRetriever(Protocol):
+    """A retriever that reads whole tables, as the one of a run does; it finds none where ours is not searched."""
+
+    async def table_of(self, source: str, number: int) -> Table | None: ...
 
 
 @dataclass(frozen=True)
