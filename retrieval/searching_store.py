@@ -194,9 +194,14 @@ class Store(VectorStore):
         elif not self.made().splitter:
             with self.database.writing() as connection:
                 self.rows.set_meta(connection, **asdict(settings))
-        if not self.made().cells:
+        if self.lacks_cells:
             self.read_tables_again()
         return reasons
+
+    @property
+    def lacks_cells(self) -> bool:
+        """Whether an older version read the files, and this process may have them read again."""
+        return self.writable and not self.made().cells
 
     def read_tables_again(self) -> None:
         """Mark the files that may have tables to be read again: an older version did not keep their cells."""

@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import date
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from langchain_core.documents import Document
@@ -15,9 +16,10 @@ from langchain_core.documents import Document
 from core.errors import IndexBusy, RequestError
 from retrieval.adapter import RetrieverAdapter
 from retrieval.filters import Filter
+from retrieval.library import sync
 from retrieval.library.library import Library, library_folder, open_store
 from retrieval.searching_store import Store
-from retrieval.splitter import SplitSettings
+from retrieval.splitter import SplitSettings, split
 from retrieval.store import Model, Record, SplitFile
 from retrieval.unit_vectors import OtherDimensionError
 from tests.integration.retrieval.conftest import Opener, run_at_once
@@ -349,6 +351,32 @@ async def test_a_table_is_kept_until_its_document_changes(opened: Open) -> None:
     changed = await adapter.table_of("/d/a.csv", 0)
     assert changed
     assert [values for *_, values in changed.values] == [7, 6]
+
+
+def test_a_library_of_an_older_version_gets_the_cells_of_its_tables(
+    open_at: Opener, url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("name,size\na,5\nb,6\n", encoding="utf-8")
+
+    def split_as_before(*given: Any) -> list[Document]:
+        passages = split(*given)
+        for passage in passages:
+            passage.metadata.pop("cells")
+        return passages
+
+    with monkeypatch.context() as older:
+        older.setattr(sync, "split", split_as_before)
+        older.setattr(Store, "read_tables_again", lambda self: None)
+        library = open_at(url)
+        library.add([path])
+        library.sync()
+    assert open_at(url).store.table_of(str(path), 0) is None
+    open_at(url).sync()
+    table = open_at(url).store.table_of(str(path), 0)
+    assert table
+    assert [one.name for one in table.columns] == ["name", "size"]
+    assert open_at(url).sync().updated == []
 
 
 def test_files_with_tables_that_an_older_version_read_are_read_once_more(opened: Open) -> None:
