@@ -127,6 +127,8 @@ def summary(node: str, decided: Mapping[str, Any]) -> str:
         match node:
             case "decide" if "verdict" in decided:
                 return _grouped([decided["verdict"]])
+            case "query_table":
+                return _grouped([decided["verdict"]]) if decided["accepted"] else "no query"
             case "grade_documents":
                 return _grouped(grade["verdict"] for grade in decided["grades"]) or "nothing to grade"
             case "hallucination_check":
