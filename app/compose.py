@@ -23,6 +23,7 @@ from models.model_files import CHAT_MODEL, EMBEDDING_MODEL, TOKENIZER, Progress,
 from models.prefix_cache import Prefixes
 from prompts.answer_check import USEFULNESS
 from prompts.decide import RETRIEVE
+from prompts.query_table import FITS, QUERY_TABLE
 from prompts.shared import FIXED, with_all_examples
 from run.context import Context, Limits, RetrieverLike, Services, Thresholds, Weights
 
@@ -186,7 +187,8 @@ def name_of(model: BaseChatModel) -> str:
 
 def prefixes_of(settings: Settings) -> Prefixes:
     """The fixed parts of the prompts that a question is most often asked with; the first one needed comes last."""
-    return Prefixes(settings.models_folder / "prefixes", (USEFULNESS.messages, RETRIEVE.messages, FIXED))
+    prompts = (FITS.messages, QUERY_TABLE, USEFULNESS.messages, RETRIEVE.messages, FIXED)
+    return Prefixes(settings.models_folder / "prefixes", prompts)
 
 
 def chat_file(settings: Settings, progress: Progress | None = None) -> Path:
