@@ -31,21 +31,21 @@ COMPUTED = _compiled("|".join((HOW_MANY, TOGETHER, ON_AVERAGE, *MOST)), "最|多
 COMPARED = _compiled("|".join(THAN), "超|于|过|比|每|所有")
 
 
-def computes(question: str) -> bool:
+def needs_all_rows(question: str) -> bool:
     """Whether the question asks for the most or the least, a count, a sum or a mean: only all rows answer it."""
     return COMPUTED.search(question) is not None
 
 
-def compares(question: str) -> bool:
-    """Whether the question `computes`, compares or filters, rather than looks up what one row says."""
-    return computes(question) or COMPARED.search(question) is not None
+def suits_query(question: str) -> bool:
+    """Whether the question `needs_all_rows`, compares or filters, rather than looks up what one row says."""
+    return needs_all_rows(question) or COMPARED.search(question) is not None
 
 
-def counts(question: str) -> bool:
+def asks_how_many(question: str) -> bool:
     """Whether the question asks how many there are."""
     return COUNTED.search(question) is not None
 
 
-def adds_up(question: str) -> bool:
+def asks_for_total(question: str) -> bool:
     """Whether the question asks for a sum or a count of all."""
     return ADDED.search(question) is not None

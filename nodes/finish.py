@@ -40,10 +40,7 @@ async def finish(state: SelfRAGState, services: Services, runtime: Runtime[Conte
         conflicts, citations = conflicts_of(state.get("differing", []), citations_of(best), state.get("found", []))
         if state["route"] == "fallback":
             answer = f"{wording_of(state['question']).not_from_documents}\n\n{answer}"
-        if conflicts:
-            answer = f"{answer}\n\n{disagreement(conflicts, citations, state['question'])}"
-        if queried := state.get("queried"):
-            answer = f"{answer}\n\n{basis(queried, state['question'])}"
+        answer = with_notes(answer, state, conflicts, citations)
     else:
         answer, citations, conflicts = sentence(state["question"], outcome, reason, best), [], []
     return {
@@ -55,6 +52,16 @@ async def finish(state: SelfRAGState, services: Services, runtime: Runtime[Conte
         "candidates": explained(state.get("candidates", []), best, outcome, runtime.context.constraints),
         "decided": {"outcome": outcome, "stop_reason": reason},
     }
+
+
+def with_notes(
+    answer: str, state: SelfRAGState, conflicts: Sequence[Conflict], citations: Sequence[Citation], **marks: bool
+) -> str:
+    """Return an answer followed by what other documents say, as `disagreement`, and by the query that it comes from."""
+    notes = [disagreement(conflicts, citations, state["question"], **marks)] if conflicts else []
+    if queried := state.get("queried"):
+        notes.append(basis(queried, state["question"]))
+    return "\n\n".join([answer, *notes])
 
 
 def sentence(question: str, outcome: Outcome, reason: StopReason, best: Candidate | None = None) -> str:

@@ -1,5 +1,6 @@
 """Answer from a table by one SELECT over all of its rows, which the model writes and the critic judges."""
 
+import asyncio
 import re
 from typing import Any, cast
 
@@ -8,14 +9,13 @@ from langgraph.runtime import Runtime
 from core.text import shortened
 from core.types import Claim, Draft, Queried, Quote, TableFound, Verdict
 from grounding.amounts import plain_figures
-from grounding.comparisons import adds_up, computes, counts
+from grounding.comparisons import asks_for_total, asks_how_many, needs_all_rows
 from grounding.stems import stems
-from nodes.concurrency import SHORT, off_loop
 from nodes.finish import wording_of
-from nodes.retrieve import as_passage
+from nodes.retrieve import as_passage, each_once
 from prompts.delimiters import as_data
 from prompts.query_table import FITS, MAX_TOKENS, NO_QUERY, QUERY_TABLE, REQUERY_TABLE
-from retrieval.tables import DISTINCT, Found, QueryError, Table, parsed, plain, run
+from retrieval.tables import DISTINCT, Found, QueryError, Table, figure_text, parsed, run
 from run.context import Context, Services, TableRetriever
 from run.state import SelfRAGState, standalone_question
 
@@ -36,7 +36,7 @@ async def query_table(state: SelfRAGState, services: Services, runtime: Runtime[
     table = await cast("TableRetriever", services.retriever).table_of(within["source"], within["number"])
     if table is None:
         return {"table": None, "decided": {"query": None, "accepted": False}}
-    described = as_data(description(table, question))
+    described = as_data(await asyncio.to_thread(description, table, question))
     query, found, why = await _found(table, described, question, services)
     verdict = None
     if found:
@@ -44,7 +44,7 @@ async def query_table(state: SelfRAGState, services: Services, runtime: Runtime[
         verdict = FITS.apply_threshold(verdict, runtime.context.effective_thresholds.fits)
     decided = {"query": query, "result": found.result if found else None, "failed": why, "verdict": verdict}
     if not found or not verdict or not FITS.is_positive(verdict):
-        searched = not computes(question) and not (found and found.is_computed)
+        searched = not needs_all_rows(question) and not (found and found.is_computed)
         return {"table": None if searched else within, "decided": decided | {"accepted": False}}
     return _drafted(table, found, verdict, state) | {"decided": decided | {"accepted": True}}
 
@@ -61,13 +61,18 @@ async def _found(table: Table, described: str, question: str, services: Services
         if query.casefold().strip(".") == NO_QUERY:
             return query, None, why
         try:
-            found = await off_loop(SHORT + 1, run, table, parsed(query, table))
-            if amiss := left_out(table, question, query) or misshapen(table, question, found):
-                raise QueryError(amiss)
-            return query, found, ""
+            return query, await asyncio.to_thread(tried, table, query, question), ""
         except QueryError as error:
             why = str(error)
     return query, None, why
+
+
+def tried(table: Table, query: str, question: str) -> Found:
+    """Return what the query finds. Raises `QueryError` also where that cannot be what the question asks for."""
+    found = run(table, parsed(query, table))
+    if problem := left_out(table, question, query) or other_kind(table, question, found):
+        raise QueryError(problem)
+    return found
 
 
 def description(table: Table, question: str) -> str:
@@ -76,17 +81,16 @@ def description(table: Table, question: str) -> str:
     lines = [f"data ({len(table.cells)} rows; {title})"]
     asked = question.casefold()
     for index, column in enumerate(table.columns):
-        named = (
-            "" if column.name.casefold() in (column.key, "") else f", named {shortened(column.name, LONGEST_SHOWN)!r}"
-        )
+        is_plain = column.name.casefold() in (column.key, "")
+        named = "" if is_plain else f", named {shortened(column.name, LONGEST_SHOWN)!r}"
         if column.kind == "text":
-            common = table.common(index)
+            common = table.frequent_cells(index)
             if len(common) > DISTINCT:
                 common = sorted(common, key=lambda cell: cell.casefold() not in asked)[:EXAMPLES]
             values = ", ".join(repr(shortened(cell, LONGEST_SHOWN)) for cell in common)
         else:
             given = [row[index] for row in table.values if row[index] is not None]
-            values = f"{plain(min(given))} to {plain(max(given))}"
+            values = f"{figure_text(min(given))} to {figure_text(max(given))}"
         lines.append(f"{column.key} ({column.kind}{named}): {values}")
     return "\n".join(lines)
 
@@ -95,7 +99,8 @@ def left_out(table: Table, question: str, query: str) -> str:
     """Say what the question names and the query does not: cells of the table as they are, and figures."""
     asked, known = question.casefold(), query.casefold().replace("''", "'")
     named: list[str] = []
-    cells = {cell for index, one in enumerate(table.columns) if one.kind == "text" for cell in table.common(index)}
+    texts = [index for index, one in enumerate(table.columns) if one.kind == "text"]
+    cells = {cell for row in table.cells for index in texts if (cell := row[index])}
     for cell in sorted(cells, key=len, reverse=True):
         place = re.search(rf"(?<!\w){re.escape(cell.casefold())}(?!\w)", asked) if cell.casefold() in asked else None
         if place:
@@ -106,14 +111,14 @@ def left_out(table: Table, question: str, query: str) -> str:
     return f"It leaves out {', '.join(missing)}, which the question names." if missing else ""
 
 
-def misshapen(table: Table, question: str, found: Found) -> str:
+def other_kind(table: Table, question: str, found: Found) -> str:
     """Say how the result differs in kind from what the question asks for."""
-    if not found.is_computed and (adds_up(question) or (counts(question) and len(found.rows) > 1)):
+    if not found.is_computed and (asks_for_total(question) or (asks_how_many(question) and len(found.rows) > 1)):
         return "It gives rows, where the question asks for a number: use COUNT or SUM."
     asked, used = stems(question), found.sql.casefold()
     figures = [one for one in table.columns if one.kind == "number"]
     named = [one.key for one in figures if (own := stems(one.name.partition("(")[0])) and own <= asked]
-    if counts(question) and named and not any(one.key in used for one in figures):
+    if asks_how_many(question) and named and not any(one.key in used for one in figures):
         return f"It counts rows, where the question asks for what {named[0]} adds up to."
     return ""
 
@@ -121,20 +126,12 @@ def misshapen(table: Table, question: str, found: Found) -> str:
 def _drafted(table: Table, found: Found, verdict: Verdict, state: SelfRAGState) -> dict[str, Any]:
     """Return the draft with its claims, as if generated and checked."""
     numbers = found.rows[:MOST_CITED] if found.is_computed else found.rows[: len(found.result)]
-    rows = {number: as_passage(table.passages[number]) for number in numbers}
-    quotes = [
-        Quote(passage=rows[number]["id"], start=start, end=end)
-        for number in numbers
-        for start, end in [table.spans[number]]
-    ]
+    rows = [as_passage(table.passages[number]) for number in numbers]
+    spans = map(table.span, numbers)
+    quotes = [Quote(passage=row["id"], start=start, end=end) for row, (start, end) in zip(rows, spans, strict=True)]
     p = FITS.score(verdict)
-    judged = Verdict(
-        label="fully supported",
-        probabilities={"fully supported": p, "partially supported": 0.0, "no support": 1 - p}
-        if verdict["probabilities"]
-        else None,
-        reason=None,
-    )
+    shares = {"fully supported": p, "partially supported": 0.0, "no support": 1 - p}
+    judged = Verdict(label="fully supported", probabilities=shares if verdict["probabilities"] else None, reason=None)
     if found.is_computed:
         text = "\n".join(found.result)
         claims = [Claim(text=text, verdict=judged, quote=quotes[0], row_quotes=quotes[1:])]
@@ -144,15 +141,11 @@ def _drafted(table: Table, found: Found, verdict: Verdict, state: SelfRAGState) 
         text = "\n".join(f"- {line}" for line in each) if len(each) > 1 else found.result[0]
         if (more := len(found.rows) - len(numbers)) > 0:
             text += f"\n- {wording_of(state['question']).more.format(count=more)}"
-    passages = list({one["id"]: one for one in rows.values()}.values())
-    new = [one for one in passages if one["id"] not in {known["id"] for known in state["found"]}]
+    passages = each_once(rows)
     relevant = Verdict(label="relevant", probabilities=None, reason="The result of the query rests on it.")
     return {
-        "passages": [
-            *state["passages"],
-            *(one for one in new if one["id"] not in {known["id"] for known in state["passages"]}),
-        ],
-        "found": [*state["found"], *new],
+        "passages": each_once([*state["passages"], *passages]),
+        "found": each_once([*state["found"], *passages]),
         "verdicts": {**state["verdicts"], **{one["id"]: relevant for one in passages}},
         "relevant": [one["id"] for one in passages],
         "drafts": [Draft(text=text, passages=passages, relevance=1.0, declined=False)],

@@ -1,14 +1,14 @@
 """Search the documents for the current query."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from langchain_core.documents import Document
 from langgraph.runtime import Runtime
 
 from core.types import Passage, TableFound
-from grounding.comparisons import compares
+from grounding.comparisons import suits_query
 from grounding.follow_ups import joined, leaned_on
 from nodes.concurrency import gather
 from prompts.grade_documents import RELEVANCE
@@ -19,8 +19,8 @@ from run.state import SelfRAGState, standalone_question
 # A question as it was said, and with what was asked before: tuned on mt-rag, where equal weights did harm.
 DEPTH = 4  # times k passages of each search are fused
 JOINED_WEIGHT = 0.3
-LONGEST_CELL = 200  # characters: a row with a longer one is prose
-MOST_OF = 0.6  # of a passage's text
+LONGEST_IN_ROW = 200  # characters: a row with a longer one is prose
+SHARE_OF_PASSAGE = 0.6  # of its text that the rows of one table must be
 RANK_CONSTANT = 60  # of reciprocal rank fusion (Cormack et al., 2009)
 
 
@@ -52,26 +52,31 @@ async def retrieve(state: SelfRAGState, services: Services, runtime: Runtime[Con
     known = state.get("found", state["passages"])
     new = {passage["id"] for passage in passages}
     kept = [one for one in known if one["id"] not in new and RELEVANCE.is_positive(state["verdicts"].get(one["id"]))]
-    each_once = {passage["id"]: passage for passage in known}
-    for passage in passages:
-        each_once.setdefault(passage["id"], passage)
     return {
         "passages": [*kept, *passages],
         "kept": [passage["id"] for passage in kept],
-        "found": list(each_once.values()),
+        "found": each_once([*known, *passages]),
         "relevant": [],
-        "table": table_of(passages, found[0]) if compares(standalone_question(state)) else None,
+        "table": table_of(passages, found) if suits_query(standalone_question(state)) else None,
         "searched": len(state["queries"]),
         "decided": {"query": state["queries"][-1], "retrieved": len(passages)},
     }
 
 
-def table_of(passages: Sequence[Passage], found: Sequence[Document]) -> TableFound | None:
+def each_once(passages: Iterable[Passage]) -> list[Passage]:
+    """Return the passages in their order, each as it first comes."""
+    found: dict[str, Passage] = {}
+    for passage in passages:
+        found.setdefault(passage["id"], passage)
+    return list(found.values())
+
+
+def table_of(passages: Sequence[Passage], found: Iterable[Sequence[Document]]) -> TableFound | None:
     """Return the table of which the best passage is a row, and half of all passages at least; else None.
 
-    Rows of long texts are read as any other passages.
+    ``found`` are the documents of each search. Rows of long texts are read as any other passages.
     """
-    tables = {as_passage(one)["id"]: _table(one) for one in found}
+    tables = {identity_of(one): _table(one) for documents in found for one in documents}
     first, *rest = [tables.get(one["id"]) for one in passages] or [None]
     return first if first and 2 * (1 + rest.count(first)) >= len(passages) else None
 
@@ -80,11 +85,11 @@ def _table(document: Document) -> TableFound | None:
     """Return the table whose rows are most of a passage."""
     sizes: Counter[int] = Counter()
     for table, _, start, middle, end in document.metadata.get(CELLS) or ():
-        if end - middle > LONGEST_CELL:
+        if end - middle > LONGEST_IN_ROW:
             return None
         sizes[table] += end - min(start, middle)
     table, size = sizes.most_common(1)[0] if sizes else (0, 0)
-    if not size or size < MOST_OF * len(document.page_content):
+    if not size or size < SHARE_OF_PASSAGE * len(document.page_content):
         return None
     return TableFound(source=str(document.metadata.get("source", "")), number=table)
 
@@ -116,9 +121,8 @@ def fused(rankings: Sequence[Sequence[Passage]], weights: Sequence[float]) -> li
 def as_passage(document: Document) -> Passage:
     """Convert a LangChain document to a passage of the state; one without an id is identified by its text."""
     metadata = document.metadata
-    identity = document.id or metadata.get("id") or document.page_content
     passage = Passage(
-        id=str(identity),
+        id=identity_of(document),
         text=document.page_content,
         source=str(metadata.get("source", "")),
         page=metadata.get("page"),
@@ -132,3 +136,8 @@ def as_passage(document: Document) -> Passage:
     if date := metadata.get("date"):
         passage["date"] = str(date)
     return passage
+
+
+def identity_of(document: Document) -> str:
+    """Return the id of a document that a search found, or else its text."""
+    return str(document.id or document.metadata.get("id") or document.page_content)

@@ -26,7 +26,7 @@ MOST_ROWS = 200_000
 MOST_SHOWN = 20  # rows of a result
 SECONDS = 2.0  # of a query
 LONGEST_QUERY = 1_000  # characters
-LONGEST_CELL = 10_000_000  # bytes
+LONGEST_VALUE = 10_000_000  # bytes
 ALLOWED = frozenset("count sum avg total min max round abs lower upper length coalesce substr like".split())
 FIGURE = re.compile(r"(?:[$€£¥]|[A-Z]{3}(?=\s))?\s*([-+−]?[\d.,'’\s]*\d)\s*(?:[%$€£¥]|[^\W\d]{1,12}\.?)?")
 THOUSANDS = re.compile(r"[^,]*\d(,\d{3})+(?!\d)[^,]*")
@@ -35,7 +35,11 @@ LONGEST_FIGURE, LONGEST_DAY = 30, 30  # characters
 SAMPLE = 1_000  # different cells that tell of what kind a column is
 TYPED = 0.9  # of a column's cells, from which it is one of numbers, or of dates
 DISTINCT = 12  # values of a column that are all named to the model
-
+# Words that a query could not use as the name of a column.
+RESERVED = frozenset(
+    "select from where group order by having limit join on and or not in is null like between case when then else end "
+    "as distinct union all table index values set default check primary key count sum avg min max rows desc asc".split()
+)
 
 Kind = Literal["number", "date", "text"]
 
@@ -54,15 +58,19 @@ class Column(NamedTuple):
 
 @dataclass(frozen=True)
 class Table:
-    """A table row by row: its cells as they are written, their values, and where in which passage the row begins."""
+    """A table row by row: its cells as they are written, their values, and the passage in which each row begins.
+
+    ``number`` is that of the table in its document, ``rows`` those of its rows there.
+    """
 
     source: str
     title: str
+    number: int
     columns: tuple[Column, ...]
     cells: list[tuple[str | None, ...]]
     values: list[tuple[Any, ...]]
     passages: list[Document]
-    spans: list[tuple[int, int]]
+    rows: list[int]
 
     @classmethod
     def of(cls, passages: Iterable[Document], number: int) -> "Table | None":
@@ -78,7 +86,8 @@ class Table:
                     found.setdefault(row, (passage, {}))[1].setdefault(name, text[middle + 2 : end])
         if not (1 < len(found) <= MOST_ROWS and 1 < len(names) <= MOST_COLUMNS):
             return None
-        ordered = [found[row] for row in sorted(found)]
+        rows = sorted(found)
+        ordered = [found[row] for row in rows]
         cells = [tuple(map(known.get, names)) for _, known in ordered]
         typed = [kind_of(column) for column in zip(*cells, strict=True)]
         columns = tuple(
@@ -88,30 +97,29 @@ class Table:
         first = ordered[0][0].metadata
         source = str(first.get("source", ""))
         title = str(first.get("heading") or first.get("title") or Path(source).stem)
-        spans = [_span(passage, row, number) for (passage, _), row in zip(ordered, sorted(found), strict=True)]
-        return cls(source, title, columns, cells, values, [passage for passage, _ in ordered], spans)
+        return cls(source, title, number, columns, cells, values, [passage for passage, _ in ordered], rows)
 
     def label(self, row: int) -> str:
         """Return the first cell of a row that is no number: what the row is about."""
         texts = (cell for cell, column in zip(self.cells[row], self.columns, strict=True) if column.kind != "number")
         return next((text for text in texts if text), "")
 
-    def said(self, row: int, parts: Mapping[str, str]) -> str:
-        """Return what a row is about, and what was asked of it, by name."""
+    def span(self, row: int) -> tuple[int, int]:
+        """Return where a row begins and ends in its passage."""
+        cells = self.passages[row].metadata[CELLS]
+        own = [cell for cell in cells if (cell[0], cell[1]) == (self.number, self.rows[row])]
+        return min(cell[2] for cell in own), max(cell[4] for cell in own)
+
+    def text_of(self, row: int, parts: Mapping[str, str]) -> str:
+        """Return what a row is about and, in brackets, the named parts of it that were asked for."""
         label = self.label(row)
         rest = ", ".join(f"{name}: {part}" for name, part in parts.items() if part and part != label)
         return f"{label} ({rest})" if label and rest else label or rest
 
-    def common(self, column: int) -> list[str]:
+    def frequent_cells(self, column: int) -> list[str]:
         """Return the cells of a column, the most frequent first, each once."""
         cells = Counter(row[column] for row in self.cells)
         return [cell for cell, _ in cells.most_common() if cell]
-
-
-def _span(passage: Document, row: int, table: int) -> tuple[int, int]:
-    """Return where the cells of a row begin and end in a passage."""
-    own = [cell for cell in passage.metadata[CELLS] if tuple(cell[:2]) == (table, row)]
-    return min(cell[2] for cell in own), max(cell[4] for cell in own)
 
 
 def kind_of(cells: Sequence[str | None]) -> tuple[Kind, list[Any]]:
@@ -165,12 +173,6 @@ def _keys(names: Iterable[str]) -> list[str]:
         plain = f"c_{plain}" if plain[0].isdecimal() or plain in RESERVED else plain
         keys.append(plain if plain not in keys else f"{plain}_{len(keys) + 1}")
     return keys
-
-
-RESERVED = frozenset(
-    "select from where group order by having limit join on and or not in is null like between case when then else end "
-    "as distinct union all table index values set default check primary key count sum avg min max rows desc asc".split()
-)
 
 
 @dataclass(frozen=True)
@@ -240,41 +242,53 @@ def _rows_found(connection: sqlite3.Connection, table: Table, query: "exp.Select
             return None
         order, most = [(one.this, isinstance(one, exp.Max))], 1
         shown = [one.this if other is one else other for other in shown]
-    if order and most is not None and _repeated(table, shown):
+    if order and most is not None and _names_groups(table, shown):
         raise QueryError("It orders rows, where it names what several rows share: group them.")
     by = [one for one, _ in order if not isinstance(one, exp.Literal)]
     shown = [one for one in [*shown, *by] if not isinstance(one, exp.Star)]
-    selected = exp.select(ROW, *(one.copy() for one in [*by, *shown])).from_(query.args["from_"].this.copy())
-    for condition in (
-        *_parts(query, "where"),
-        *(one.is_(exp.null()).not_() for one in by),
-    ):  # an empty cell is not least
-        selected = selected.where(condition.copy())
+    selected = _of_rows(query, [*by, *shown])
+    for one in by:
+        selected = selected.where(one.is_(exp.null()).not_())  # an empty cell is not the least
     if order:
         selected = selected.order_by(*(exp.Ordered(this=one.copy(), desc=desc) for one, desc in order))
     rows = _fetched(connection, selected.sql("sqlite"))
     if most is not None and len(rows) > most > 0:
         last = rows[most - 1][1 : 1 + len(by)]
         rows = rows[:most] + [row for row in rows[most:] if by and row[1 : 1 + len(by)] == last]
-    keys = [column.key for column in table.columns]
-    texts = []
-    for number, *values in rows[:MOST_SHOWN]:
-        parts: dict[str, str] = {}
-        for one, value in zip(shown, values[len(by) :], strict=True):
-            if isinstance(one, exp.Column):
-                column = keys.index(one.name.casefold())
-                parts[table.columns[column].name] = table.cells[number][column] or ""
-            elif value is not None:
-                parts[one.sql("sqlite")] = plain(value)
-        texts.append(table.said(number, parts))
+    texts = [_row_text(table, row[0], shown, row[1 + len(by) :]) for row in rows[:MOST_SHOWN]]
     return Found(query.sql("sqlite"), texts, [row[0] for row in rows], is_computed=False)
 
 
-def _repeated(table: Table, shown: "Sequence[exp.Expression]") -> bool:
+def _row_text(table: Table, row: int, shown: "Sequence[exp.Expression]", values: Sequence[object]) -> str:
+    """Return a row of the result: cells as they are written, and what was computed from them."""
+    from sqlglot import exp
+
+    columns = {column.key: index for index, column in enumerate(table.columns)}
+    parts: dict[str, str] = {}
+    for one, value in zip(shown, values, strict=True):
+        if isinstance(one, exp.Column):
+            index = columns[one.name.casefold()]
+            parts[table.columns[index].name] = table.cells[row][index] or ""
+        elif value is not None:
+            parts[one.sql("sqlite")] = figure_text(value)
+    return table.text_of(row, parts)
+
+
+def _names_groups(table: Table, shown: "Sequence[exp.Expression]") -> bool:
     """Whether the texts that are shown name groups of rows: none of them tells every row from the others."""
     names = {one.name.casefold() for one in shown}
     texts = [index for index, one in enumerate(table.columns) if one.key in names and one.kind == "text"]
-    return bool(texts) and all(len(table.common(index)) < len(table.cells) for index in texts)
+    return bool(texts) and all(len(table.frequent_cells(index)) < len(table.cells) for index in texts)
+
+
+def _of_rows(query: "exp.Select", shown: "Sequence[exp.Expression]") -> "exp.Select":
+    """Return the query of the numbers of the rows that a query reads, and of these expressions."""
+    from sqlglot import exp
+
+    selected = exp.select(ROW, *(one.copy() for one in shown)).from_(query.args["from_"].this.copy())
+    for condition in _parts(query, "where"):
+        selected = selected.where(condition.copy())
+    return selected
 
 
 def _parts(query: "exp.Select", name: str) -> "list[exp.Expression]":
@@ -284,24 +298,20 @@ def _parts(query: "exp.Select", name: str) -> "list[exp.Expression]":
 
 
 def _computed(connection: sqlite3.Connection, query: "exp.Select") -> Found:
-    """Return what the query computes, and the rows of which."""
-    from sqlglot import exp
-
-    group = [one.copy() for one in _parts(query, "group")]
+    """Return what the query computes, and the rows that it computes it from."""
+    group = _parts(query, "group")
     width = len(query.expressions)
-    result = _fetched(connection, query.copy().select(*group).sql("sqlite"))[:MOST_SHOWN]
-    carrying = exp.select(ROW, *group).from_(query.args["from_"].this.copy())
-    for condition in _parts(query, "where"):
-        carrying = carrying.where(condition.copy())
+    result = _fetched(connection, query.copy().select(*(one.copy() for one in group)).sql("sqlite"))[:MOST_SHOWN]
     groups = {row[width:] for row in result}
-    rows = [row[0] for row in _fetched(connection, carrying.sql("sqlite")) if row[1:] in groups]
+    carrying = _fetched(connection, _of_rows(query, group).sql("sqlite"))
+    rows = [row[0] for row in carrying if row[1:] in groups]
     if all(one is None for row in result for one in row[:width]):
         raise QueryError("The result is empty.")
-    texts = [", ".join(plain(one) for one in row[:width] if one is not None) for row in result]
+    texts = [", ".join(figure_text(one) for one in row[:width] if one is not None) for row in result]
     return Found(query.sql("sqlite"), texts, rows, is_computed=True)
 
 
-def plain(value: object) -> str:
+def figure_text(value: object) -> str:
     """Return a figure with at most two decimals, or three significant digits; a text as it is."""
     if not isinstance(value, float):
         return str(value)
@@ -340,6 +350,6 @@ def _confine(connection: sqlite3.Connection) -> None:
         return sqlite3.SQLITE_OK if reads or calls else sqlite3.SQLITE_DENY
 
     connection.commit()
-    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST_CELL)
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST_VALUE)
     connection.setlimit(sqlite3.SQLITE_LIMIT_COMPOUND_SELECT, 1)
     connection.set_authorizer(allow)

@@ -9,7 +9,7 @@ from core.passages import place_of
 from core.step_wording import spent
 from core.types import Citation, Passage
 from models.chat import estimated_tokens
-from nodes.finish import basis, disagreement, marked
+from nodes.finish import marked, with_notes
 from prompts.delimiters import as_data, numbered
 from prompts.generate import PLAIN
 from run.candidates import ANSWERED, confidence
@@ -94,9 +94,4 @@ def numbered_answer(state: SelfRAGState) -> str:
     answer = marked(
         best, [numbers_of(claim, best, state["citations"]) for claim in best["claims"]], question=state["question"]
     )
-    if queried := state.get("queried"):
-        answer = f"{answer}\n\n{basis(queried, state['question'])}"
-    conflicts = state.get("conflicts", [])
-    if not conflicts:
-        return answer
-    return f"{answer}\n\n{disagreement(conflicts, state['citations'], state['question'], numbers=True)}"
+    return with_notes(answer, state, state.get("conflicts", []), state["citations"], numbers=True)

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, Self
 
 from retrieval.documents.headings import MOST_HEADINGS, Heading, first_title
 
-CELLS = "cells"  # in a section's and a passage's metadata: the cells of tables that stand in its text
+CELLS = "selfrag:cells"  # in a section's and a passage's metadata: the cells of tables that stand in its text
 # The number of its table in the document, that of its row in the table, and where in the text its column's name begins
 # and ends and the cell ends; between the two stand a colon and a space. A name that ends before it begins is none.
 Cell = tuple[int, int, int, int, int]

@@ -15,6 +15,7 @@ from langchain_core.documents import Document
 
 from core.errors import IndexBusy, RequestError
 from retrieval.adapter import RetrieverAdapter
+from retrieval.documents.loaded import CELLS
 from retrieval.filters import Filter
 from retrieval.library import sync
 from retrieval.library.library import Library, library_folder, open_store
@@ -326,17 +327,17 @@ def test_a_document_is_read_back_up_to_a_length(opened: Open) -> None:
 
 
 def test_all_passages_of_a_document_come_back_in_order(opened: Open) -> None:
-    cells = Document(TEXTS[0], metadata={"row": 1, "cells": [[0, 1, 0, 3, 10]]})
+    cells = Document(TEXTS[0], metadata={"row": 1, CELLS: [[0, 1, 0, 3, 10]]})
     put(opened(), file("/d/a.csv", [cells, *TEXTS[1:]]), file("/d/b.txt", TEXTS))
     found = opened().passages_of("/d/a.csv")
     assert texts(found) == TEXTS
-    assert found[0].metadata["cells"] == [[0, 1, 0, 3, 10]]
+    assert found[0].metadata[CELLS] == [[0, 1, 0, 3, 10]]
     assert opened().passages_of("/d/c.csv") == []
 
 
 async def test_a_table_is_kept_until_its_document_changes(opened: Open) -> None:
     def row(number: int, size: int) -> Document:
-        return Document(f"name: a{number}\nsize: {size}", metadata={"row": number, "cells": cells(number)})
+        return Document(f"name: a{number}\nsize: {size}", metadata={"row": number, CELLS: cells(number)})
 
     def cells(number: int) -> list[list[int]]:
         return [[0, number, 0, 4, 8], [0, number, 9, 13, 16]]
@@ -362,7 +363,7 @@ def test_a_library_of_an_older_version_gets_the_cells_of_its_tables(
     def split_as_before(*given: Any) -> list[Document]:
         passages = split(*given)
         for passage in passages:
-            passage.metadata.pop("cells")
+            passage.metadata.pop(CELLS)
         return passages
 
     with monkeypatch.context() as older:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from grounding.comparisons import adds_up, compares, computes, counts
+from grounding.comparisons import asks_for_total, asks_how_many, needs_all_rows, suits_query
 
 COMPUTED = [
     "Which school has the most pupils?",
@@ -35,23 +35,23 @@ LOOKED_UP = [
 
 @pytest.mark.parametrize("question", COMPUTED)
 def test_a_count_an_extreme_or_a_mean_takes_all_rows(question: str) -> None:
-    assert computes(question)
-    assert compares(question)
+    assert needs_all_rows(question)
+    assert suits_query(question)
 
 
 @pytest.mark.parametrize("question", FILTERED)
 def test_a_filter_is_for_a_query_and_may_be_read_from_rows(question: str) -> None:
-    assert compares(question)
-    assert not computes(question)
+    assert suits_query(question)
+    assert not needs_all_rows(question)
 
 
 @pytest.mark.parametrize("question", LOOKED_UP)
 def test_what_one_row_says_takes_no_query(question: str) -> None:
-    assert not compares(question)
+    assert not suits_query(question)
 
 
 def test_what_asks_for_a_number_is_told_from_what_asks_for_rows() -> None:
-    assert counts("How many are there?")
-    assert adds_up("What do they weigh altogether?")
-    assert not counts("Which is the largest?")
-    assert not adds_up("Which is the largest?")
+    assert asks_how_many("How many are there?")
+    assert asks_for_total("What do they weigh altogether?")
+    assert not asks_how_many("Which is the largest?")
+    assert not asks_for_total("Which is the largest?")

@@ -1,42 +1,14 @@
 """A table is asked by a query over all of its rows; what only they answer is never answered from some of them."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
-from langchain_core.documents import Document
 
 from core.types import TableFound
 from nodes.query_table import MOST_CITED, query_table
 from nodes.retrieve import as_passage
-from retrieval.documents.load import documents_of
-from retrieval.documents.loaded import Loaded
-from retrieval.documents.row_files import read_csv
-from retrieval.splitter import split
-from retrieval.tables import Table
 from tests.scripted import ScriptedCritic, ScriptedGenerator, run_node, state, verdict
-
-ROWS = [
-    ("Alder", "Red", 7),
-    ("Birch", "Blue", 12),
-    ("Cedar", "Red", 12),
-    *((f"Oak {n}", "Green", 1) for n in range(30)),
-]
-MOST = "Which station has the most platforms?"
-ORDER = "SELECT station FROM data ORDER BY platforms DESC LIMIT 1"
-
-
-class Library:
-    """A retriever of one table."""
-
-    def __init__(self) -> None:
-        text = "Station,Line,Platforms\n" + "".join(f"{name},{line},{size}\n" for name, line, size in ROWS)
-        passages = split(documents_of(Path("stations.csv"), Loaded(read_csv(text))))
-        self.passages = [Document(one.page_content, id=one.page_content, metadata=one.metadata) for one in passages]
-
-    async def table_of(self, source: str, number: int) -> Table | None:
-        assert source == "stations.csv"
-        return Table.of(self.passages, number)
+from tests.stations import MOST, ORDER, Library
 
 
 async def asked(question: str, *selects: str, fits: Any = "fits", **settings: Any) -> Any:

@@ -4,6 +4,7 @@ import pytest
 from langchain_core.documents import Document
 
 from nodes.retrieve import Search, as_passage, fused, retrieve, searches_of
+from retrieval.documents.loaded import CELLS
 from retrieval.filters import Filter
 from tests.integration.graph.sky import Filtering
 from tests.scripted import ScriptedRetriever, document, passage, run_node, state, turn, verdict
@@ -45,6 +46,20 @@ def test_a_passage_keeps_where_it_stands_and_a_document_of_any_retriever_will_do
     where: dict[str, Any] = {"source": "a.pdf", "page": 3, "similarity": 0.5, "title": "Lease", "heading": "Notice"}
     assert as_passage(document("Text.", **where)) == passage("Text.", **where)
     assert as_passage(Document(page_content="Text.")) == passage("Text.", source="")
+
+
+async def test_metadata_of_another_library_is_no_table() -> None:
+    retriever = ScriptedRetriever(always=[document("Alder: 5", cells="A1:B2"), document("Birch: 6", cells="A2:B3")])
+    update = await run_node(retrieve, state("Which is the largest?"), retriever=retriever)
+    assert update["table"] is None
+
+
+async def test_rows_that_either_search_of_a_follow_up_finds_are_of_their_table() -> None:
+    rows = [document(f"name: a{n}", **{CELLS: [(0, n, 0, 4, 8)], "source": "t.csv"}) for n in range(4)]
+    asked = {"standalone": f"{SKY} Which is the largest?", "conversation": [turn(SKY)]}
+    retriever = ScriptedRetriever({"Which is the largest?": rows[:1], f"{SKY} Which is the largest?": rows})
+    update = await run_node(retrieve, state("Which is the largest?", **asked), retriever=retriever)
+    assert update["table"] == {"source": "t.csv", "number": 0}
 
 
 async def test_each_passage_of_any_search_is_kept_once() -> None:

@@ -9,6 +9,7 @@ import pytest
 from benchmarks.documents import load
 from core.errors import UnreadableDocument
 from retrieval.documents.load import Loaded, parse
+from retrieval.documents.loaded import CELLS
 
 
 def read(*lines: Any, name: str = "a.jsonl") -> Loaded:
@@ -59,7 +60,7 @@ def test_bad_lines_only_are_unreadable() -> None:
         read("plain", "lines")
 
 
-@pytest.mark.parametrize("ours", ["source", "page", "row", "offset", "date"])
+@pytest.mark.parametrize("ours", ["source", "page", "row", "offset", "date", CELLS])
 def test_what_is_said_of_every_passage_is_not_overwritten(tmp_path: Path, ours: str) -> None:
     path = tmp_path / "a.jsonl"
     path.write_text(json.dumps({"text": "A.", "metadata": {ours: "forged"}}))
