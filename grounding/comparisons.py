@@ -5,9 +5,10 @@ import re
 HOW_MANY = "how many|number of|wie viele|combien|cuánt[oa]s"
 TOGETHER = "in total|total|sum|altogether|together|insgesamt|zusammen|summe|au total|en tout|somme|en total|suma"
 ON_AVERAGE = r"average|mean|median|durchschnitt\w*|mittelwert|moyenne?|en moyenne|promedio|media"
+NO_SUPERLATIVES = "inter|requ|for|harv|hon|mod|arr|cont|prot|dig|sugg|inv|pri|conqu"
 MOST = (
     "most|least|fewest|maximum|minimum",
-    "(?:high|low|large|small|bigg|long|short|old|new|young|lat|earli|cheap|fast|slow|heavi|deep|tall|great|strong|busi)est",
+    rf"(?!(?:{NO_SUPERLATIVES})est\b)\w{{3,}}est",
     r"meisten?|wenigsten|(?:am )?[^\W\d]{3,}ste[nrs]?",
     "(?:le|la|les) (?:plus|moins)",
     r"(?:el|la|los|las|que|qué) (?:\w+ )*(?:más|menos|mayor|menor)",

@@ -7,6 +7,8 @@ from grounding.comparisons import asks_for_total, asks_how_many, needs_all_rows,
 COMPUTED = [
     "Which school has the most pupils?",
     "What is the cheapest wine?",
+    "Which house is the largest?",
+    "Which reservoir is the shallowest?",
     "How many contracts are active?",
     "What do they cost on average?",
     "Welche Schule hat die wenigsten Lehrer?",
@@ -25,6 +27,7 @@ FILTERED = [
     "价格超过20的酒",
 ]
 LOOKED_UP = [
+    "What interest does the forest bond pay?",
     "What is the molecular weight of aspirin?",
     "Wie hoch ist die Miete von Haus 7?",
     "Quelle est la capitale du pays ?",
