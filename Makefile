@@ -13,7 +13,7 @@ format: ## write the code as the formatter would
 	$(PYTHON) -m ruff check --fix . && $(PYTHON) -m ruff format .
 
 lint: ## what the linters say, of the layers too
-	$(PYTHON) -m ruff check . && $(PYTHON) -m ruff format --check .
+	$(PYTHON) -m ruff check --no-cache . && $(PYTHON) -m ruff format --check .
 	$(PYTHON:%python=%lint-imports)
 
 type: ## what the type checker says

@@ -4,13 +4,13 @@ from typing import Any, cast
 
 import pytest
 from langchain_core.documents import Document
-from tests.stations import MOST, ORDER, Library
 
 from graph.builder import build_graph
 from run.context import Context
 from run.state import SelfRAGState
 from tests.integration.graph.invariants import violations
 from tests.scripted import ScriptedCritic, ScriptedGenerator, services
+from tests.stations import MOST, ORDER, Library
 
 
 class Searched(Library):
