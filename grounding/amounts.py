@@ -6,7 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from grounding.dates import Date, dates
+from grounding.language import ENGLISH
 from grounding.lazy import LazyProperty
+from grounding.measures import in_english_units
 from grounding.numerals import in_digits, numbers
 from grounding.stems import FIGURE, MOST_DIGITS, SCALES, WHOLE_FIGURE, fold, normal, plain_figure, stem, times
 
@@ -151,7 +153,7 @@ def stated(text: str) -> set[str]:
 
 def quantities(text: str) -> Iterator[tuple[str, str]]:
     """Yield each amount with the stem of the word after it."""
-    for match in QUANTITY.finditer(in_digits(fold(text), {"en"})):
+    for match in QUANTITY.finditer(in_english_units(fold(text), ENGLISH)):
         yield plain_figure(match[1]), stem(match[2])
 
 

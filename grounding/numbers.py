@@ -2,12 +2,13 @@
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 
 from grounding.amounts import UNITS, Facts, facts_of, number_of, plain_figures, plain_text, quantities, stated
-from grounding.dates import YEAR, Date, without_dates
+from grounding.dates import NAMES, YEAR, Date, dates, without_dates
 from grounding.language import ENGLISH, languages_of
-from grounding.numerals import READ, figures_in_full, in_digits
+from grounding.measures import in_english_units, with_english_units
+from grounding.numerals import READ, figures_in_full
 from grounding.stems import FIGURE, ON_THE_HOUR, SCALES, fold, plain_figure, stem, times
 
 CITED = re.compile(r"\[\d{1,2}\]")
@@ -15,6 +16,7 @@ FORMULAE = frozenset("CO2 H2 H2O O2 O3 N2 N2O NO2 SO2 CH4".split())
 ABOUT = re.compile(
     r"(?:about|around|approximately|approx\.|roughly|nearly|almost|over|under|than|some|circa|ca\.|just|~|≈)\s*[$€£]?$"
 )
+AMOUNT = re.compile(r"(?<![\w.,])(\d+(?:\.\d+)?)(?![\d.,]*\d|[a-zºª])(?:[\s-]+([^\W\d_]+))?", re.IGNORECASE)
 SCALE_WORD = re.compile(rf"[\s-]+({'|'.join(SCALES)})\b", re.IGNORECASE)
 NAMED = re.compile(r"(?<![^\W\d_])[^\W\d_]++-?$")
 SEPARATOR = re.compile(r",\s*(?:and|or)\s|[,;]\s|\s(?:and|or)\s")
@@ -41,24 +43,14 @@ class Contradictions:
         self._quote = facts_of(quote)
         claimed = stated(claim)
         own = claimed | facts_of(question).numbers
-        self._measured = list(quantities(claim))
-        self._kinds = {kind for amount, kind in quantities(quote) if amount not in own}
+        kinds = {kind for amount, kind in quantities(quote) if amount not in own}
         years = {figure for figure in plain_figures(quote) if _is_year(figure)}
         self._another_year = bool(years) and not years & claimed
-        self._contradicted = {amount for amount, kind in self._measured if kind in self._kinds}
+        self._contradicted = {amount for amount, kind in quantities(claim) if kind in kinds}
 
     def has(self, figure: str) -> bool:
         """True if the quote states another figure of the same kind: another year, or another number of a thing."""
         return self._another_year if _is_year(figure) else figure in self._contradicted
-
-    def in_words(self, known: set[str]) -> Iterator[str]:
-        """Yield the amounts that the claim writes in words, with a unit for which the quote states another amount."""
-        for amount, kind in self._measured:
-            if kind not in UNITS or kind not in self._kinds or amount in known or amount == "1":
-                continue
-            as_written = re.search(rf"\b{re.escape(amount)}\b", self._claim) is not None
-            if not as_written and not _is_converted(number_of(amount) or 0.0, f" {kind}", self._quote):
-                yield amount
 
 
 def missing_figures(claim: str, text: str, question: str, quote: str) -> list[str]:
@@ -68,15 +60,12 @@ def missing_figures(claim: str, text: str, question: str, quote: str) -> list[st
     bound in claim or quote could make the one follow from the other. That is read in English alone; elsewhere a figure
     is missing if no passage states it, or, where number words are not read either, if it has three digits.
     """
-    missing = _missing(claim, text, question, quote)
-    others = languages_of([claim, text, question]) - ENGLISH if missing else frozenset[str]()
+    others = languages_of([claim, text, question]) - ENGLISH
     if not others:
-        return missing
-    whole = f"{text}\n{in_digits(text, others)}\n{_parts(facts_of(text).dates)}"
-    asked = f"{question}\n{in_digits(question, others)}"
-    if not _missing(claim, whole, asked, None):
-        return []
-    missing = _missing(figures_in_full(claim, others), whole, asked, None)
+        return _missing(claim, text, question, quote)
+    whole = f"{text}\n{in_english_units(text, others)}\n{_parts(facts_of(text).dates)}"
+    asked = f"{question}\n{in_english_units(question, others)}"
+    missing = _missing(with_english_units(figures_in_full(claim, others)), whole, asked, None, others | ENGLISH)
     return missing if others <= READ else [figure for figure in missing if len(figure) >= 3]
 
 
@@ -85,7 +74,7 @@ def _parts(found: Iterable[Date]) -> str:
     return " ".join(str(part) for date in sorted(found, key=str) for part in date if part is not None)
 
 
-def _missing(claim: str, text: str, question: str, quote: str | None) -> list[str]:
+def _missing(claim: str, text: str, question: str, quote: str | None, languages: Set[str] = ENGLISH) -> list[str]:
     """Return the missing figures; without a quote only those that neither text nor question states."""
     facts, asked = facts_of(text), facts_of(question).numbers
     plain = without_dates(ON_THE_HOUR.sub("", CITED.sub(" ", plain_text(claim))), facts.dates)
@@ -93,17 +82,41 @@ def _missing(claim: str, text: str, question: str, quote: str | None) -> list[st
     contradictions = Contradictions(plain, quote or "", question) if comparable else None
     listed = len(SEPARATOR.findall(plain))
     missing: set[str] = set()
-    for match in FIGURE.finditer(plain):
+    said = f"{plain}\n{_in_words(plain, languages, facts)}"
+    for match in FIGURE.finditer(said):
         figure = plain_figure(match.group())
-        if figure in facts.numbers and not _has_other_scale(plain, match, facts):
+        if figure in facts.numbers and not _has_other_scale(said, match, facts):
             continue
-        if _follows(plain, match, facts, listed):
+        if _follows(said, match, facts, listed):
             continue
         if figure not in asked or (contradictions and contradictions.has(figure)):
             missing.add(figure)
-    if contradictions:
-        missing.update(contradictions.in_words(facts.numbers))
+    missing.update(_other_months(plain, facts.dates, facts_of(question).dates))
     return sorted(missing)
+
+
+def _in_words(claim: str, languages: Set[str], facts: Facts) -> str:
+    """Return the claim's numbers in words that can be compared, in digits, each with its unit.
+
+    Those are neither small nor round, or the text states others of their unit: five years may go from 2015 to 2020.
+    """
+    plain, found = plain_figures(figures_in_full(claim, languages)), []
+    for match in AMOUNT.finditer(in_english_units(claim, frozenset(languages))):
+        figure, unit = plain_figure(match[1]), UNITS.get(stem(match[2].lower())) if match[2] else None
+        value = number_of(figure) or 0.0
+        if figure in plain or value == 1 or value in SCALES.values():
+            continue
+        if unit[0] in facts.measures if unit else value >= 13:
+            found.append(match.group())
+    return "; ".join(found)
+
+
+def _other_months(claim: str, known: Set[Date], asked: Set[Date]) -> Iterator[str]:
+    """Yield the days of a claim, but for those of the question, that the text states of another month alone."""
+    for date in dates(claim) - asked:
+        alike = [one for one in known if date.day and one.day == date.day and one.year in (None, date.year)]
+        if alike and all(one.month != date.month for one in alike):
+            yield f"{date.day} {NAMES[date.month - 1].capitalize()}"
 
 
 def _has_other_scale(claim: str, match: re.Match[str], facts: Facts) -> bool:

@@ -127,6 +127,70 @@ def test_figures_are_read_in_other_languages(claim: str, text: str, gone: list[s
     assert missing_figures(claim, text, "", text) == gone
 
 
+SENTENCES = (
+    "According to the report, it was {} in the second section.",
+    "Laut dem Bericht waren es {} im zweiten Abschnitt.",
+    "Selon le rapport, c'était {} dans la deuxième section.",
+    "Según el informe, era {} en la segunda sección.",
+    "根据报告，该值为{}，见第二节。",
+)
+
+
+@pytest.mark.parametrize(
+    ("same", "other"),
+    [
+        (
+            ("two weeks", "14 Tage", "quatorze jours", "dos semanas", "十四天"),
+            ("twenty days", "drei Wochen", "vingt jours", "20 días", "三周"),
+        ),
+        (
+            ("90 minutes", "anderthalb Stunden", "une heure et demie", "1,5 horas", "一个半小时"),
+            ("two and a half hours", "80 Minuten", "deux heures et demie", "dos horas y media", "两个半小时"),
+        ),
+        (
+            ("42 months", "dreieinhalb Jahre", "trois ans et demi", "tres años y medio", "三年半"),
+            ("five years", "fünfeinhalb Jahre", "cinq ans et demi", "43 meses", "五年半"),
+        ),
+        (
+            ("45 minutes", "eine Dreiviertelstunde", "trois quarts d'heure", "cuarenta y cinco minutos", "四十五分钟"),
+            ("half an hour", "fünfzig Minuten", "un quart d'heure", "55 minutos", "五十分钟"),
+        ),
+        (
+            ("2,000 g", "zwei Kilogramm", "deux kilos", "2 kilogramos", "两公斤"),
+            ("three kilograms", "3.000 g", "trois kilos", "tres kilogramos", "三公斤"),
+        ),
+        (
+            ("850 million dollars", "850 Mio. Dollar", "850 millions de dollars", "850 millones", "八亿五千万美元"),
+            ("950 million dollars", "950 Mio. Dollar", "950 millions de dollars", "950 millones", "九亿五千万美元"),
+        ),
+        (
+            ("30%", "dreißig Prozent", "trente pour cent", "30 por ciento", "百分之三十"),
+            ("31%", "vierzig Prozent", "31 pour cent", "31 por ciento", "百分之三十一"),
+        ),
+        (
+            (
+                "on October 21, 2019",
+                "am 21.10.2019",
+                "le 21 octobre 2019",
+                "el 21 de octubre de 2019",
+                "2019年10月21日",
+            ),
+            ("on 21 November 2019", "am 21. Mai 2019", "le 22 octobre 2019", "el 21 de mayo de 2019", "2019年11月21日"),
+        ),
+    ],
+)
+def test_amounts_are_compared_by_value_in_five_languages(same: tuple[str, ...], other: tuple[str, ...]) -> None:
+    texts, others = (list(map(str.format, SENTENCES, amounts)) for amounts in (same, other))
+    assert [(one, text) for one in texts for text in texts if missing(one, text)] == []
+    assert [(one, text) for one in others for text in texts if not missing(one, text)] == []
+
+
+def test_the_day_of_a_question_is_not_taken_for_that_of_another_month() -> None:
+    text = "It is open until 3 May 2021."
+    assert missing("It is open on 3 June 2021.", text) == ["3 June"]
+    assert missing("It is closed on 3 June 2021.", text, "Is it open on 3 June 2021?") == []
+
+
 @pytest.mark.parametrize(
     ("text", "number"),
     [
