@@ -73,7 +73,8 @@ class Claim(TypedDict):
     ``text`` is a verbatim slice of the draft; ``context`` is what it needs to be understood: the line that
     introduces a list, the header of a table, or the sentence to which its pronoun refers. ``second_quote`` is of
     another passage, and there only if the claim rests on both. ``row_quotes`` are of
-    the other rows of a table that carry what was computed from them.
+    the other rows of a table that carry what was computed from them. ``conditions`` are the sentences of the quote's
+    passage that put a condition on it and that the claim does not state.
     """
 
     text: str
@@ -82,6 +83,7 @@ class Claim(TypedDict):
     quote: Quote | None
     second_quote: NotRequired[Quote]
     row_quotes: NotRequired[list[Quote]]
+    conditions: NotRequired[list[Quote]]
 
 
 class TableFound(TypedDict):

@@ -12,8 +12,8 @@ class Wording:
 
     ``unanswered`` and ``no_answer`` take the question as ``asked`` and one of ``why``; ``failed``, which stands in its
     place, the ``claim`` that the documents do not fully support. ``more`` takes the ``count`` of documents that are not
-    named, ``queried`` the ``sql`` over all ``rows`` of a ``source``. ``marks``, by the label of a claim, stand after
-    it.
+    named, ``condition`` a sentence of a document, ``queried`` the ``sql`` over all ``rows`` of a ``source``. ``marks``,
+    by the label of a claim, stand after it.
     """
 
     unanswered: str
@@ -22,6 +22,7 @@ class Wording:
     not_from_documents: str
     disagree: str
     more: str
+    condition: str
     queried: str
     why: Mapping[StopReason, str]
     marks: Mapping[str, str]
@@ -35,6 +36,7 @@ WORDINGS: Mapping[str, Wording] = {
         not_from_documents="This is not from your documents, which do not answer the question.",
         disagree="The documents disagree:",
         more="and {count} more",
+        condition="The documents add: “{condition}”",
         queried="From all {rows} rows of {source}: {sql}",
         why={
             "nothing_relevant": "nothing found in them answers it",
@@ -61,6 +63,7 @@ WORDINGS: Mapping[str, Wording] = {
         not_from_documents="Das steht nicht in Ihren Dokumenten; sie beantworten die Frage nicht.",
         disagree="Die Dokumente widersprechen sich:",
         more="und {count} weitere",
+        condition="Die Dokumente fügen hinzu: „{condition}“",
         queried="Aus allen {rows} Zeilen von {source}: {sql}",
         why={
             "nothing_relevant": "nichts, was darin gefunden wurde, beantwortet die Frage",
@@ -87,6 +90,7 @@ WORDINGS: Mapping[str, Wording] = {
         not_from_documents="Cela ne vient pas de vos documents, qui ne répondent pas à la question.",
         disagree="Les documents se contredisent :",
         more="et {count} de plus",
+        condition="Les documents ajoutent : « {condition} »",
         queried="D’après les {rows} lignes de {source} : {sql}",
         why={
             "nothing_relevant": "rien de ce qui y a été trouvé n’y répond",
@@ -113,6 +117,7 @@ WORDINGS: Mapping[str, Wording] = {
         not_from_documents="Esto no procede de sus documentos, que no responden a la pregunta.",
         disagree="Los documentos se contradicen:",
         more="y {count} más",
+        condition="Los documentos añaden: «{condition}»",
         queried="De las {rows} filas de {source}: {sql}",
         why={
             "nothing_relevant": "nada de lo encontrado en ellos responde a la pregunta",
@@ -139,6 +144,7 @@ WORDINGS: Mapping[str, Wording] = {
         not_from_documents="以下内容并非来自您的文档，文档没有回答这个问题。",
         disagree="文档说法不一：",
         more="另有{count}份",
+        condition="文件还写道：“{condition}”",
         queried="来自{source}的全部{rows}行：{sql}",
         why={
             "nothing_relevant": "其中找到的内容都没有回答它",

@@ -24,7 +24,15 @@ from grounding.answers import LONGEST_ANSWER
 from grounding.claims import claim_ends
 from grounding.language import language_of
 from nodes.concurrency import off_loop
-from run.candidates import ANSWERED, explained, is_supported, outcome_of, support_level, weakest
+from run.candidates import (
+    ANSWERED,
+    explained,
+    is_supported,
+    outcome_of,
+    support_level,
+    weakest,
+    with_conditions,
+)
 from run.context import Context, Services
 from run.state import SelfRAGState
 
@@ -33,8 +41,11 @@ MOST_SOURCES = 3  # of one answer that are named
 
 async def finish(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
     """Set the outcome, the reason for stopping, the answer, its citations, and why each candidate was chosen or not."""
-    outcome, reason = outcome_of(state, runtime.context)
     best = state["best"]
+    if best is not None:
+        best = with_conditions(best, runtime.context.effective_thresholds.unconditional)
+        state = {**state, "best": best}
+    outcome, reason = outcome_of(state, runtime.context)
     if best is not None and outcome in ANSWERED:
         answer = await off_loop(len(best["draft"]["text"]), marked, best, question=state["question"])
         conflicts, citations = conflicts_of(state.get("differing", []), citations_of(best), state.get("found", []))
@@ -44,6 +55,7 @@ async def finish(state: SelfRAGState, services: Services, runtime: Runtime[Conte
     else:
         answer, citations, conflicts = sentence(state["question"], outcome, reason, best), [], []
     return {
+        "best": best,
         "outcome": outcome,
         "stop_reason": reason,
         "answer": answer,
@@ -57,8 +69,9 @@ async def finish(state: SelfRAGState, services: Services, runtime: Runtime[Conte
 def with_notes(
     answer: str, state: SelfRAGState, conflicts: Sequence[Conflict], citations: Sequence[Citation], **marks: bool
 ) -> str:
-    """Return an answer followed by what other documents say, as `disagreement`, and by the query that it comes from."""
-    notes = [disagreement(conflicts, citations, state["question"], **marks)] if conflicts else []
+    """Return an answer followed by the conditions on it, what other documents say, and the query that it comes from."""
+    notes = [wording_of(state["question"]).condition.format(condition=one) for one in conditions_on(state["best"])]
+    notes += [disagreement(conflicts, citations, state["question"], **marks)] if conflicts else []
     if queried := state.get("queried"):
         notes.append(basis(queried, state["question"]))
     return "\n\n".join([answer, *notes])
@@ -106,9 +119,16 @@ def marked(best: Candidate, numbers: Sequence[Sequence[int]] = (), *, question: 
 
 
 def quotes_of(claim: Claim) -> list[Quote]:
-    """Return the claim's quotes: none, one, one in each of two passages, or those of a table's rows."""
-    quotes = (claim["quote"], claim.get("second_quote"), *claim.get("row_quotes", ()))
+    """Return the claim's quotes: none, one, one in each of two passages, or a table's rows; then its conditions."""
+    quotes = (claim["quote"], claim.get("second_quote"), *claim.get("row_quotes", ()), *claim.get("conditions", ()))
     return [quote for quote in quotes if quote]
+
+
+def conditions_on(best: Candidate | None) -> list[str]:
+    """Return the conditions that the supported claims leave out, each once."""
+    texts = {passage["id"]: passage["text"] for passage in best["draft"]["passages"]} if best else {}
+    quotes = [quote for claim in best["claims"] for quote in claim.get("conditions", ())] if best else []
+    return list(dict.fromkeys(texts[one["passage"]][one["start"] : one["end"]] for one in quotes))
 
 
 def citations_of(best: Candidate) -> list[Citation]:

@@ -100,6 +100,23 @@ def confidence(one: Candidate) -> float | None:
     return min(found, default=None)
 
 
+def with_conditions(one: Candidate, least: float) -> Candidate:
+    """Return the candidate with each claim that leaves out a condition, and is surer than ``least``, as it is.
+
+    The others are supported in part.
+    """
+    return {**one, "claims": [_with_conditions(claim, least) for claim in one["claims"]]}
+
+
+def _with_conditions(claim: Claim, least: float) -> Claim:
+    verdict = claim["verdict"]
+    sure = 1 - (verdict["probabilities"] or {}).get("no support", 0.0) >= least
+    if sure or not claim.get("conditions") or verdict["label"] != "fully supported":
+        return claim
+    why = "The passage puts a condition on it, which it leaves out."
+    return {**claim, "verdict": {**verdict, "label": "partially supported", "reason": why}}
+
+
 def weakest(claims: Sequence[Claim]) -> Claim:
     """Return the first of the claims with the lowest support."""
     return max(claims, key=lambda claim: DESCENDING.index(support_level(claim)))

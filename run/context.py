@@ -54,6 +54,8 @@ class Thresholds(BaseModel):
     from which `decide` need not ask the critic whether to search; above 1 it always does. ``pursued`` is the best
     passage's P(relevant) from which a failed draft is followed by another, and a search without success as well; at 0
     they always are. ``fits`` is of P(a query over a table gives what is asked).
+    ``unconditional`` is the least P(full) + P(partial) with which a claim is fully supported though it leaves out a
+    condition that its passage puts on it.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -67,6 +69,7 @@ class Thresholds(BaseModel):
     near: float = Field(2.0, ge=-1)
     pursued: float = Field(0.0, ge=0, le=1)
     fits: float = Field(0.5, ge=0, le=1)
+    unconditional: float = Field(0.0, ge=0, le=1)
 
 
 class Weights(BaseModel):

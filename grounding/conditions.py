@@ -1,0 +1,84 @@
+"""Find the conditions and exceptions that a passage puts on what a sentence of it says."""
+
+import re
+
+from core.types import Passage, Quote
+from grounding.amounts import quantities
+from grounding.language import languages_of
+from grounding.measures import with_english_units
+from grounding.numerals import in_digits
+from grounding.quotes import LONGEST_QUOTE
+from grounding.reasons import GENERIC_STEMS
+from grounding.sentences import sentences
+from grounding.stems import stemmed
+
+MOST = 2  # conditions of a quote
+STATED = 0.5  # of a condition's words, in an answer that states it
+CUES = re.compile(
+    r"\b(?:unless|except\w*|exempt\w*|only (?:if|where|when)|provided(?: that)?|however|notwithstanding|instead|"
+    r"from then on|(?:does|do|shall) not apply|by way of derogation|"
+    r"es sei denn|außer|ausgenommen|ausnahm\w+|sofern|nur (?:wenn|dann)|jedoch|allerdings|abweichend|an stelle|"
+    r"(?:gilt|gelten) nicht|hingegen|dagegen|vorausgesetzt|entfällt|stattdessen|"
+    r"sauf|à moins qu\w*|à condition|toutefois|cependant|hormis|par (?:exception|dérogation)|"
+    r"ne s['’]applique\w* pas|pourvu que|uniquement si|en revanche|"
+    r"salvo|a menos que|siempre que|sin embargo|no obstante|a condición|no se aplica\w*|s[oó]lo si|en cambio)\b"
+    r"|除非|除外|但|然而|不过|只有|例外|不适用|除.{1,20}外",
+    re.IGNORECASE,
+)
+# In a sentence with another amount of what the quote measures.
+CHANGES = re.compile(
+    r"\b(?:reduced|shortened|raised|extended|lowered|increased|replaced|difference|verkürzt|erhöht|verlängert|gesenkt|"
+    r"ersetzt|oben genannte\w*|(?:ramené|porté|réduit|remplacé|prolongé)e?s?|reduc\w+|ampl[ií]a\w*|sustitu\w+)\b"
+    r"|缩短|延长|提高|降低|改为",
+    re.IGNORECASE,
+)
+LABEL = re.compile(r"(?:article|art\.|§|section|clause|artikel|ziffer|punkt|point)?\s*([A-Z]{0,3} ?\d+|[IVX]+)\b", re.I)
+REFERENCE = (
+    r"(?:article|art\.|§|section|clause|artikel|ziffer|punkt|point|artículo|rule|paragraph|number|nummer|n[or]\.)\s*"
+)
+MONEY = re.compile(r"([$€£])\s?(\d[\d.,]*\d|\d)")
+
+
+def conditions_of(passage: Passage, quote: Quote, answer: str) -> list[Quote]:
+    """Return the sentences of the passage that put a condition on the quote, and that the answer does not state.
+
+    They are the quote's own with a word for a condition, and those after it that refer to its section, have such a word
+    and one of the quote's, or say another amount of what it measures right behind it.
+    """
+    text, end_of_quote = passage["text"], quote["end"]
+    spans = sentences(text)
+    paragraph = text.rfind("\n", 0, quote["start"]) + 1
+    labels = [LABEL.match(text, start) for start, _ in spans if paragraph <= start <= quote["start"]]
+    label = next((one for one in reversed(labels) if one), None)
+    refers = re.compile(REFERENCE + re.escape(label[1]) + r"\b", re.IGNORECASE) if label else None
+    said = text[quote["start"] : end_of_quote]
+    own, words = amounts_of(said), stemmed(said) - GENERIC_STEMS
+    units = {unit for _, unit in own}
+    found: list[tuple[int, int, int]] = []
+    for start, end in spans:
+        sentence = text[start:end]
+        if start < end_of_quote:
+            holds = end > quote["start"] and CUES.search(sentence) and not CUES.search(answer)
+            rank = 1 if holds else None
+        elif refers and refers.search(sentence):
+            rank = 0
+        else:
+            follows = not text[end_of_quote:start].strip(" ")
+            related = follows or bool(stemmed(sentence) & words)
+            other = units & {unit for _, unit in amounts_of(sentence) - own}
+            changes = CUES.search(sentence) or (other and (follows or CHANGES.search(sentence)))
+            rank = 2 if related and changes else None
+        if rank is not None and end - start <= LONGEST_QUOTE and not _states(answer, sentence):
+            found.append((rank, start, end))
+    return [Quote(passage=passage["id"], start=start, end=end) for _, start, end in sorted(found)[:MOST]]
+
+
+def _states(answer: str, condition: str) -> bool:
+    words = stemmed(condition) - GENERIC_STEMS
+    return len(words & stemmed(answer)) >= STATED * len(words)
+
+
+def amounts_of(text: str) -> set[tuple[str, str]]:
+    """Return the amounts of a text, each with its currency or the stem of the word after it, in English for units."""
+    plain = with_english_units(in_digits(text, languages_of([text])))
+    return {*quantities(plain), *((amount, sign) for sign, amount in MONEY.findall(text))}
