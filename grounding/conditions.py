@@ -1,6 +1,8 @@
 """Find the conditions and exceptions that a passage puts on what a sentence of it says."""
 
 import re
+from collections.abc import Set
+from functools import lru_cache
 
 from core.types import Passage, Quote
 from grounding.amounts import quantities
@@ -52,7 +54,8 @@ def conditions_of(passage: Passage, quote: Quote, answer: str) -> list[Quote]:
     label = next((one for one in reversed(labels) if one), None)
     refers = re.compile(REFERENCE + re.escape(label[1]) + r"\b", re.IGNORECASE) if label else None
     said = text[quote["start"] : end_of_quote]
-    own, words = amounts_of(said), stemmed(said) - GENERIC_STEMS
+    languages = languages_of([text])
+    own, words = amounts_of(said, languages), stemmed(said) - GENERIC_STEMS
     units = {unit for _, unit in own}
     found: list[tuple[int, int, int]] = []
     for start, end in spans:
@@ -63,22 +66,23 @@ def conditions_of(passage: Passage, quote: Quote, answer: str) -> list[Quote]:
         elif refers and refers.search(sentence):
             rank = 0
         else:
-            follows = not text[end_of_quote:start].strip(" ")
+            follows = start - end_of_quote <= 2 and not text[end_of_quote:start].strip(" ")
             related = follows or bool(stemmed(sentence) & words)
-            other = units & {unit for _, unit in amounts_of(sentence) - own}
+            other = units & {unit for _, unit in amounts_of(sentence, languages) - own}
             changes = CUES.search(sentence) or (other and (follows or CHANGES.search(sentence)))
             rank = 2 if related and changes else None
-        if rank is not None and end - start <= LONGEST_QUOTE and not _states(answer, sentence):
+        if rank is not None and end - start <= LONGEST_QUOTE and (rank == 1 or not _states(answer, sentence, said)):
             found.append((rank, start, end))
     return [Quote(passage=passage["id"], start=start, end=end) for _, start, end in sorted(found)[:MOST]]
 
 
-def _states(answer: str, condition: str) -> bool:
-    words = stemmed(condition) - GENERIC_STEMS
+def _states(answer: str, condition: str, quoted: str) -> bool:
+    words = stemmed(condition) - stemmed(quoted) - GENERIC_STEMS
     return len(words & stemmed(answer)) >= STATED * len(words)
 
 
-def amounts_of(text: str) -> set[tuple[str, str]]:
+@lru_cache(maxsize=1024)
+def amounts_of(text: str, languages: Set[str]) -> frozenset[tuple[str, str]]:
     """Return the amounts of a text, each with its currency or the stem of the word after it, in English for units."""
-    plain = with_english_units(in_digits(text, languages_of([text])))
-    return {*quantities(plain), *((amount, sign) for sign, amount in MONEY.findall(text))}
+    plain = with_english_units(in_digits(text, languages))
+    return frozenset({*quantities(plain), *((amount, sign) for sign, amount in MONEY.findall(text))})

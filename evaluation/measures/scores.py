@@ -46,7 +46,9 @@ def answer_of(record: Record) -> str:
     """Return the answer without what `finish` adds to a draft, and without numbered citations."""
     answer = record["answer"]
     for wording in WORDINGS.values():
-        answer = answer.removeprefix(wording.not_from_documents).partition(f"\n\n{wording.disagree}\n")[0]
+        answer = answer.removeprefix(wording.not_from_documents)
+        for note in (wording.condition, wording.disagree, wording.queried):
+            answer = answer.partition(f"\n\n{note.partition('{')[0]}")[0]
         for mark in wording.marks.values():
             answer = answer.replace(mark, "")
     return CITED.sub("", answer)

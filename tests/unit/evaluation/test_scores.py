@@ -119,6 +119,9 @@ def test_marks_and_citation_numbers_are_no_part_of_the_answer() -> None:
     assert answer_of(record(answer=foreign)) == "C'est Turing."
     differing = f"In 1936.\n\n{WORDINGS['de'].disagree}\n- 1937 (lease.md p. 1)"
     assert answer_of(record(answer=differing)) == "In 1936."
+    conditional = WORDINGS["es"].condition.format(condition="Salvo en 1937.")
+    queried = WORDINGS["zh"].queried.format(sql="SELECT 1", rows=3, source="a.csv")
+    assert answer_of(record(answer=f"In 1936.\n\n{conditional}\n\n{queried}")) == "In 1936."
 
 
 @pytest.mark.parametrize(

@@ -9,11 +9,14 @@ from itertools import count
 
 import pytest
 
+from core.types import Quote
 from evaluation.measures.scores import CITED
 from grounding.answers import has_subjects
 from grounding.claims import LONGEST_CLAIM, claim_ends, statements
+from grounding.conditions import conditions_of
 from grounding.dates import dates, without_dates
 from grounding.instructions import is_instruction
+from grounding.measures import in_english_units
 from grounding.names import Lexicon, missing_names, names
 from grounding.numbers import missing_figures, stated
 from grounding.quotes import find_quote, missing_facts
@@ -97,6 +100,13 @@ def letters(number: int) -> str:
             lambda: [find_quote(f"It is so {n}.", [passage(repeated("It is so. "))]) for n in range(100)],
             id="quotes of many claims",
         ),
+        pytest.param(
+            lambda: conditions_of(
+                passage(counted("§ {0} however {0} days. ", PASSAGES, 7000)), Quote(passage="p", start=0, end=20), ""
+            ),
+            id="conditions",
+        ),
+        pytest.param(lambda: in_english_units(repeated("1 and a "), frozenset({"de", "fr"})), id="units"),
         pytest.param(lambda: has_subjects("The a-a 1 Team plan", repeated("a-a-1 ")), id="subjects"),
         pytest.param(lambda: by_reply(SUPPORT, repeated("{", 4 * LONGEST_TEXT)), id="braces"),
         pytest.param(lambda: CITED.sub("", repeated(" ", PASSAGES) + "x"), id="white space of an answer"),

@@ -83,6 +83,36 @@ async def test_the_outcome_table(changes: dict[str, Any], context: dict[str, Any
         assert update["answer"].startswith((note if fell_back else "") + changes["best"]["draft"]["text"][:2])
 
 
+LEASE = "Six weeks. However, a tenant with a shed gives fourteen."
+
+
+def conditional(p: float) -> Any:
+    """A candidate of one claim, of that probability, which leaves a condition out."""
+    shares = {"fully supported": p, "partially supported": 0.0, "no support": 1 - p}
+    found = {**claim("Six weeks."), "verdict": verdict("fully supported", shares)}
+    found |= {"quote": {"passage": LEASE, "start": 0, "end": 10}}
+    found |= {"conditions": [{"passage": LEASE, "start": 11, "end": len(LEASE)}]}
+    return candidate_of(draft("Six weeks.", [LEASE]), [found])
+
+
+@pytest.mark.parametrize(
+    ("p", "outcome", "mark"), [(0.9, "grounded", ""), (0.7, "partially_grounded", " [only partly")]
+)
+async def test_a_condition_that_is_left_out_is_quoted_and_a_claim_that_is_not_sure_is_marked(
+    p: float, outcome: str, mark: str
+) -> None:
+    known = {"thresholds": {"unconditional": 0.8}}
+    update = await run_node(finish, state(best=conditional(p)), **known)
+    assert update["outcome"] == outcome
+    assert update["answer"].startswith(f"Six weeks.{mark}")
+    assert update["answer"].endswith("\n\nThe documents add: “However, a tenant with a shed gives fourteen.”")
+    assert [one["quote"] for one in update["citations"]] == ["Six weeks.", LEASE[11:]]
+    assert update["best"]["claims"][0]["verdict"]["label"].startswith("partially") == bool(mark)
+    assert (await run_node(finish, state(best=conditional(p))))["outcome"] == "grounded"  # without the threshold
+    hard = await run_node(finish, state(best=conditional(p)), constraints="hard", **known)
+    assert hard["outcome"] == ("abstained" if mark else "grounded")
+
+
 async def test_hard_constraints_name_the_claim_that_failed_beside_one_that_holds() -> None:
     update = await run_node(finish, state(best=MIXED), constraints="hard")
     failed = next(one for one in MIXED["claims"] if one["verdict"]["label"] == "no support")

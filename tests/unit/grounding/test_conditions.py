@@ -1,0 +1,69 @@
+"""Which sentences of a passage put a condition on what an answer says, and which only stand beside it."""
+
+import pytest
+
+from core.types import Quote
+from grounding.conditions import conditions_of
+from tests.scripted import passage
+
+LEASE = "The tenant gives six weeks' notice."
+
+
+def conditions(quote: str, rest: str, answer: str = "six weeks", before: str = "") -> list[str]:
+    text = f"{before}{quote}{rest}"
+    found = conditions_of(
+        passage(text), Quote(passage=passage(text)["id"], start=len(before), end=len(before + quote)), answer
+    )
+    return [text[one["start"] : one["end"]] for one in found]
+
+
+@pytest.mark.parametrize(
+    ("quote", "condition", "answer"),
+    [
+        (LEASE, "However, a tenant with a shed gives fourteen weeks.", "six weeks"),
+        (LEASE, "This does not apply where the roof is gone.", "six weeks"),
+        (LEASE, "With a shed it is fourteen weeks.", "six weeks"),  # no word for it, but another amount of weeks
+        ("A ticket costs €12.", "Children pay €5.", "€12"),
+        ("Die Frist beträgt drei Monate für alle.", "Bei einem Unfall entfällt sie.", "drei Monate"),
+        ("Die Hecke darf 1,25 Meter hoch sein.", "Am Bahndamm sind es 1,90 Meter.", "1,25 Meter"),
+        ("Le rapport est remis sous trois mois.", "Toutefois, ce délai est de huit mois à l'étranger.", "trois mois"),
+        ("El billete cuesta 12 euros.", "Sin embargo, los niños pagan cinco.", "12 euros"),
+        ("门票十二元。", "但儿童五元。", "十二元"),
+    ],
+)
+def test_the_sentence_behind_the_rule_is_its_condition(quote: str, condition: str, answer: str) -> None:
+    assert conditions(quote, f" {condition} The gate is painted green.", answer) == [condition]
+
+
+def test_a_rule_with_its_condition_in_one_sentence_is_shown_whole() -> None:
+    rule = "The tenant gives six weeks' notice, unless the flat is flooded, when none is needed."
+    assert conditions(rule, " The gate is green.") == [rule]
+    assert conditions(rule, " The gate is green.", "six weeks, unless the flat is flooded") == []
+
+
+def test_a_later_paragraph_that_refers_to_the_section_puts_a_condition_on_it() -> None:
+    before, other = "# Lease\n\n§ 2 Rent. It is due at once. § 3 Notice. ", "\n\n§ 9 The rent of § 2 rises each year."
+    refers = "§ 8 Where a shed was built, the term of § 3 is doubled."
+    assert conditions(LEASE, f"{other}\n\n{refers}", before=before) == [refers]
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [
+        " The garden has two gates.",  # another amount, of something else
+        " It is handed in at the office.",
+        "\n\nVisitors must, however, ring the bell.",  # a condition, but of another matter
+        "\n\nMeals are served for nine weeks.",  # neither behind it nor of the same matter
+    ],
+)
+def test_what_only_stands_beside_a_rule_is_no_condition(beside: str) -> None:
+    assert conditions(LEASE, beside) == []
+
+
+def test_a_condition_that_the_answer_states_is_not_shown_again() -> None:
+    condition = " However, a tenant with a shed gives fourteen weeks."
+    assert conditions(LEASE, condition, "six weeks; a tenant with a shed gives fourteen weeks") == []
+
+
+def test_what_stands_before_the_quote_puts_no_condition_on_it() -> None:
+    assert conditions(LEASE, "", before="However, the landlord gives twelve weeks. ") == []
