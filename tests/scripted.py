@@ -61,6 +61,7 @@ SCRIPTS = {
     "table again": "selects_again",
 }
 CALL_TOKENS = 10
+CRITICISM = CRITICISE.format_messages()[0].text
 # How the critic asks a server that gives neither probabilities nor a schema.
 IN_WORDS = re.compile(r"\nReply with one word of: [^\n]*\Z")
 Marks = tuple[str, int, str]
@@ -95,7 +96,7 @@ def _text(message: Message) -> str:
 
 def asks_for_a_reason(text: str) -> bool:
     """Whether the last message to a critic asks why it gave its verdict."""
-    return text == CRITICISE.format_messages()[0].text or text.startswith("The verdict is: ")
+    return text == CRITICISM or text.startswith("The verdict is: ")
 
 
 def call_cost(tokens: int = CALL_TOKENS) -> Usage:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 import re
@@ -11,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from langchain_core.messages import BaseMessage
 from langchain_core.prompts import ChatPromptTemplate
 
 from evaluation.comparison.compared_set import ANALYSE
@@ -75,34 +77,33 @@ def recognise(messages: Sequence[Mapping[str, Any]]) -> tuple[str, dict[str, str
     if asks_for_a_reason(texts[-1]):
         return "reason", {}
     texts[-1] = IN_WORDS.sub("", texts[-1])
-    for name, prompt in PROMPTS:
-        inputs = _inputs(prompt, texts)
-        if inputs is not None:
-            return name, inputs
+    for name, patterns in _patterns():
+        matches = [re.fullmatch(pattern, text, re.DOTALL) for pattern, text in zip(patterns, texts, strict=False)]
+        if len(patterns) == len(texts) and all(matches):
+            return name, {key: said for match in matches for key, said in match.groupdict().items()}
     raise LookupError(f"no prompt of ours: {texts[-1][:200]}")
 
 
-def _inputs(prompt: ChatPromptTemplate, texts: Sequence[str]) -> dict[str, str] | None:
-    marks = {name: f"\x00{name}\x00" for name in prompt.input_variables}
-    templates = [message.text for message in prompt.format_messages(**marks)]
-    if len(templates) != len(texts):
-        return None
-    inputs: dict[str, str] = {}
-    for template, text in zip(templates, texts, strict=True):
-        parts = re.split("\x00(\\w+)\x00", template)
-        seen: set[str] = set()
-        pattern = ""
-        for index, part in enumerate(parts):
-            if index % 2 == 0:
-                pattern += re.escape(part)
-            else:
-                pattern += f"(?P={part})" if part in seen else f"(?P<{part}>.*)"
-                seen.add(part)
-        match = re.fullmatch(pattern, text, re.DOTALL)
-        if match is None:
-            return None
-        inputs |= match.groupdict()
-    return inputs
+@functools.cache
+def _patterns() -> list[tuple[str, list[str]]]:
+    """Of each prompt its name, and what finds the inputs in each of its messages."""
+    return [(name, [_pattern(message.text) for message in _marked(prompt)]) for name, prompt in PROMPTS]
+
+
+def _marked(prompt: ChatPromptTemplate) -> list[BaseMessage]:
+    return prompt.format_messages(**{name: f"\x00{name}\x00" for name in prompt.input_variables})
+
+
+def _pattern(template: str) -> str:
+    seen: set[str] = set()
+    pattern = ""
+    for index, part in enumerate(re.split("\x00(\\w+)\x00", template)):
+        if index % 2 == 0:
+            pattern += re.escape(part)
+        else:
+            pattern += f"(?P={part})" if part in seen else f"(?P<{part}>.*)"
+            seen.add(part)
+    return pattern
 
 
 def words(text: str) -> set[str]:
