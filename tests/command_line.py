@@ -116,7 +116,6 @@ def new_program(home: Path, **environment: str) -> Program:
             **{name: os.environ[name] for name in ("PATH", "LANG", "SYSTEMROOT") if name in os.environ},
             "HOME": str(home),
             "PYTHONPATH": str(ROOT),
-            "PYTHONDONTWRITEBYTECODE": "1",
             "PYTHON_DOTENV_DISABLED": "1",
             "SELFRAG_HOME": str(home / "home"),
             **environment,

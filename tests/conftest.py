@@ -30,6 +30,8 @@ def _alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SELFRAG_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("SELFRAG_MODEL_PATH", str(tmp_path / "no-model-in-tests.gguf"))
     monkeypatch.setenv("PYTHON_DOTENV_DISABLED", "1")
+    # Or each of a hundred processes that the tests start would compile the whole program for itself.
+    monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
     monkeypatch.setattr(socket.socket, "connect", _to_this_machine)
 
 
