@@ -112,7 +112,16 @@ async def test_a_cancelled_question_calls_no_model_any_more_and_frees_its_place(
         assert {one.inputs["question"] for one in server.asked[len(before) :]} == {question}
 
 
-async def test_what_is_wrong_is_an_error_in_a_sentence(program: Program, server: OpenAIServer, docs: Path) -> None:
+class Half(Policy):
+    """Writes half of a character."""
+
+    def text(self, kind: str, inputs: Inputs) -> str:
+        return "Dogs are allowed \ud83d in the garden."
+
+
+async def test_what_is_wrong_is_an_error_in_a_sentence_and_ends_no_process(
+    program: Program, server: OpenAIServer, docs: Path
+) -> None:
     async with over_stdio(program, "--docs", str(docs)) as client:
         assert await refused(client, "ask", question=" ") == "The question is empty: ask something."
         assert await refused(client, "ask") == "question: Field required."
@@ -129,22 +138,12 @@ async def test_what_is_wrong_is_an_error_in_a_sentence(program: Program, server:
             await client.call_tool("add_documents", {"paths": [str(docs)]})
         with pytest.raises(MCPError, match="There is no tool upload_document"):
             await client.call_tool("upload_document", {"name": "a.txt", "text": "a"})
+        server.policy = Half()
+        told = await called(client, "ask", question="Are dogs allowed in the garden?")
+        assert told["claims"][0]["text"] == "Dogs are allowed ? in the garden."
         server.key = "another"
         failed = await called(client, "ask", question=RENT)
         assert (failed["outcome"], failed["stop_reason"]) == ("stopped", "model_failed")
-
-
-async def test_half_a_character_that_a_model_writes_does_not_end_the_process(
-    program: Program, server: OpenAIServer, docs: Path
-) -> None:
-    class Half(Policy):
-        def text(self, kind: str, inputs: Inputs) -> str:
-            return "Dogs are allowed \ud83d in the garden."
-
-    server.policy = Half()
-    async with over_stdio(program, "--docs", str(docs)) as client:
-        told = await called(client, "ask", question="Are dogs allowed in the garden?")
-        assert told["claims"][0]["text"] == "Dogs are allowed ? in the garden."
 
 
 async def test_models_are_loaded_when_a_tool_first_needs_them(program: Program, docs: Path) -> None:
@@ -259,12 +258,15 @@ def test_rubbish_on_stdin_is_answered_with_errors_or_ignored(program: Program, d
     assert (process.returncode, out, err) == (0, "", "")
 
 
-@pytest.mark.parametrize("interrupted", [False, True], ids=["the end of stdin", "an interrupt"])
-@pytest.mark.parametrize("while_asking", [False, True])
+@pytest.mark.parametrize(
+    ("while_asking", "interrupted"),
+    [(True, False), (False, True), (True, True)],
+    ids=["asking, by the end of stdin", "idle, by an interrupt", "asking, by an interrupt"],
+)
 def test_it_ends_in_order(
     program: Program, server: OpenAIServer, docs: Path, while_asking: bool, interrupted: bool
 ) -> None:
-    """By an interrupt also while stdin stays open."""
+    """By an interrupt also while stdin stays open. That an idle one ends with stdin is seen with `RUBBISH`."""
     server.always = lambda asked: HANG
     with started(program, "--docs", str(docs)) as process:
         send(process, HELLO, INITIALIZED)
@@ -301,17 +303,20 @@ def test_a_client_that_reads_nothing_does_not_hold_up_the_end(program: Program) 
         assert process.wait(60) == 0
 
 
-@in_both_eras
 async def test_the_server_answers_an_agent_before_sigterm_ends_it(
-    program: Program, server: OpenAIServer, docs: Path, mode: str
+    program: Program, server: OpenAIServer, docs: Path
 ) -> None:
-    """The grades come a while after the signal: what cut the answer off would have done so by then."""
+    """The grades come a while after the signal: what cut the answer off would have done so by then.
+
+    Of the two eras the older one holds a session and a stream open besides; without either, a request is as any other.
+    """
     program("index", str(docs))
     slow = Fault(carry=lambda wire: replace(wire, pause=1.5))
     server.always = lambda asked: slow if asked.kind == "relevance" else None
     with served(program) as (address, process):
-        async with over_http(address, mode=mode) as client:
-            await client.list_tools()  # or it would ask for the schema of the answer when nobody listens any more
+        async with over_http(address, mode="legacy") as client:
+            # Asked for here, or the client would ask for the schema of the answer when nobody listens any more.
+            assert [tool.name for tool in (await client.list_tools()).tools] == READING
             asking = asyncio.create_task(called(client, "ask", question=RENT))
             await asyncio.to_thread(server.wait_for, "relevance")
             process.send_signal(signal.SIGTERM)
@@ -319,9 +324,8 @@ async def test_the_server_answers_an_agent_before_sigterm_ends_it(
         assert await asyncio.to_thread(process.wait, 60) == 0
 
 
-async def test_agents_upload_over_http_only_where_serve_allows_it(program: Program, docs: Path) -> None:
+async def test_agents_upload_over_http_where_serve_allows_it(program: Program, docs: Path) -> None:
     program("index", str(docs))
-    for options, tools in ((), READING), (("--mcp-allow-write",), [*READING, "upload_document"]):
-        with served(program, *options) as (address, _):
-            async with over_http(address) as client:
-                assert [tool.name for tool in (await client.list_tools()).tools] == tools
+    with served(program, "--mcp-allow-write") as (address, _):
+        async with over_http(address) as client:
+            assert [tool.name for tool in (await client.list_tools()).tools] == [*READING, "upload_document"]
