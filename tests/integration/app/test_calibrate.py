@@ -14,6 +14,7 @@ from tests.command_line import Program
 from tests.integration.openai_server import Inputs, OpenAIServer, Policy, status
 
 TOWNS = [f"{a}{b}" for a in ("Al", "Be", "Co", "Da", "El", "Fa") for b in ("ham", "ville", "stad", "mouth", "ford")]
+AS_JSON = ("--json", "--mode", "always")
 WRONG = frozenset(TOWNS[::3])  # of whose ferries the question set says that nothing is stated
 
 
@@ -52,7 +53,7 @@ def labels(tmp_path: Path, server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
     for number, town in enumerate(TOWNS):
         (folder / f"{town}.md").write_text(f"The ferry of {town} costs {number + 10} crowns.\n")
     rows = [
-        {"question": f"What does the ferry of {town} cost?", "source": f"{town}.md"}
+        {"question": question_about(town), "source": f"{town}.md"}
         | ({"answerable": False} if town in WRONG else {"answer": f"{number + 10} crowns"})
         for number, town in enumerate(TOWNS)
     ]
@@ -66,62 +67,54 @@ def calibrate(program: Program, labels: Path, *words: str) -> tuple[int, str, st
     return ended.code, ended.out, ended.err
 
 
+def question_about(town: str) -> str:
+    return f"What does the ferry of {town} cost?"
+
+
 def ask(program: Program, labels: Path, town: str) -> dict[str, object]:
-    question = f"What does the ferry of {town} cost?"
-    ended = program(question, "--docs", str(labels.with_name("towns")), "--json", "--mode", "always")
+    ended = program(question_about(town), "--docs", str(labels.with_name("towns")), *AS_JSON)
     return {"err": ended.err, **json.loads(ended.out)}
 
 
-def test_what_is_fitted_is_used_from_then_on_and_taken_back(program: Program, labels: Path, tmp_path: Path) -> None:
-    wrong, right = TOWNS[0], TOWNS[1]
-    before = ask(program, labels, wrong)
-    assert before["outcome"] == "grounded"
+def test_what_is_fitted_is_used_from_then_on_by_the_same_models_and_taken_back(
+    program: Program, labels: Path, server: OpenAIServer, tmp_path: Path
+) -> None:
+    wrong, right, docs = TOWNS[0], TOWNS[1], str(labels.with_name("towns"))
+    text = tmp_path / "text.txt"
+    text.write_text(f"The ferry of {right} costs 11 crowns.")
+
+    def calls_of_a_check() -> int:
+        before = len(server.asked)
+        assert program("check", str(text), "--docs", docs).code == 0
+        return len(server.asked) - before
+
+    assert ask(program, labels, wrong)["outcome"] == "grounded"
+    assert calls_of_a_check() > 0
+    assert calls_of_a_check() == 0
     page = tmp_path / "calibration.html"
     code, out, err = calibrate(program, labels, "--yes", "--output", str(page))
     assert code == 0, err
     assert "30 questions: about 210 calls" in err
     assert "20 of 30 questions are answered, 0 of them wrongly" in out
     assert "<svg" in page.read_text()
-    after = ask(program, labels, wrong)
-    assert after["outcome"] == "abstained"
+    assert ask(program, labels, wrong)["outcome"] == "abstained"
     kept = ask(program, labels, right)
     assert kept["outcome"] == "grounded"
     assert str(kept["calibration"]).startswith("library-")
-    status = program("calibrate", "--status", "--docs", str(labels.with_name("towns"))).out
+    assert calls_of_a_check() > 0, "a text is checked again with a new calibration"
+    status = program("calibrate", "--status", "--docs", docs).out
     assert "library-" in status
     assert "since then in threads: 0 answers; judged: 0, not right 0" in status
-    assert "is gone" in program("calibrate", "--reset", "--docs", str(labels.with_name("towns"))).out
-    assert ask(program, labels, wrong)["outcome"] == "grounded"
 
-
-def test_a_text_is_checked_again_with_a_new_calibration(
-    program: Program, labels: Path, server: OpenAIServer, tmp_path: Path
-) -> None:
-    text = tmp_path / "text.txt"
-    text.write_text(f"The ferry of {TOWNS[1]} costs 11 crowns.")
-
-    def calls() -> int:
-        before = len(server.asked)
-        assert program("check", str(text), "--docs", str(labels.with_name("towns"))).code == 0
-        return len(server.asked) - before
-
-    assert calls() > 0
-    assert calls() == 0
-    assert calibrate(program, labels, "--yes")[0] == 0
-    assert calls() > 0
-
-
-def test_a_calibration_of_another_model_is_not_used_and_a_note_says_why(
-    program: Program, labels: Path, server: OpenAIServer
-) -> None:
-    assert calibrate(program, labels, "--yes")[0] == 0
     server.models = ("gpt-4o-mini", "other")
-    program.environment["SELFRAG_CHAT_MODEL"] = "other"
-    found = ask(program, labels, TOWNS[0])
-    assert found["outcome"] == "grounded"
-    assert found["calibration"] is None
-    told = program("calibrate", "--status", "--docs", str(labels.with_name("towns")))
+    other = {"SELFRAG_CHAT_MODEL": "other"}
+    found = json.loads(program(question_about(wrong), "--docs", docs, *AS_JSON, environment=other).out)
+    assert (found["outcome"], found["calibration"]) == ("grounded", None)
+    told = program("calibrate", "--status", "--docs", docs, environment=other)
     assert "calibration is not used, as it was made before a change of the chat model and the critic" in told.err
+
+    assert "is gone" in program("calibrate", "--reset", "--docs", docs).out
+    assert ask(program, labels, wrong)["outcome"] == "grounded"
 
 
 def test_nothing_is_asked_twice_after_a_failure_midway_or_a_budget_that_ends(
