@@ -20,7 +20,7 @@ from tests.integration.graph.sky import QUESTION, critic
 from tests.scripted import ScriptedGenerator, ScriptedRetriever, services
 
 ROOT = Path(__file__).parents[3]
-STREAMS = 50
+STREAMS = 12
 ASKING: Any = {"question": QUESTION}
 
 

@@ -15,7 +15,7 @@ from tests.integration.graph.strategies import CHOICES, SENTENCES, WRITTEN, Repl
 # The same worlds at every run, on every machine; `make stress` sets WORLDS to see more of them. Nothing is kept beside
 # the code. Making a failing world smaller takes minutes: add Phase.shrink to see it done.
 ALIKE = settings(
-    max_examples=int(os.environ.get("WORLDS", "150")),
+    max_examples=int(os.environ.get("WORLDS", "80")),
     derandomize=True,
     database=None,
     deadline=None,
@@ -64,7 +64,7 @@ async def test_asynchronous(world: World) -> None:
     look_at(await stage(world).asynchronous())
 
 
-@settings(ALIKE, max_examples=60)
+@settings(ALIKE, max_examples=25)
 @given(worlds())
 def test_synchronous(world: World) -> None:
     look_at(stage(world).sync())

@@ -117,11 +117,11 @@ def test_only_the_last_question_can_be_corrected(threads: ThreadTables) -> None:
         asked(threads, thread, replaces=first.run)
 
 
-def test_a_conversation_of_a_thousand_turns_gives_the_last_ones(threads: ThreadTables) -> None:
+def test_a_long_conversation_gives_the_last_turns(threads: ThreadTables) -> None:
     thread = threads.create().id
-    for number in range(1, 1001):
+    for number in range(1, 32):
         answered(threads, thread, f"Question {number}?")
-    assert questions_before(threads, thread) == [f"Question {number}?" for number in range(981, 1001)]
+    assert questions_before(threads, thread) == [f"Question {number}?" for number in range(12, 32)]
 
 
 @pytest.mark.parametrize("title", ["x" * 10_000_000, "a\x1b[31mb\x00\u202ec", "  two \n lines  "])

@@ -8,7 +8,7 @@ import pytest
 from evaluation.calibrating import CUTS
 from evaluation.measures.guarantee import BEGIN, highest_risk, labels_needed, least_risk, lowest_cut
 
-DRAWS = 1_000
+DRAWS = 200
 LABELS = 1_000
 
 

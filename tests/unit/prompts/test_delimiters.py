@@ -139,7 +139,7 @@ def test_the_passages_can_be_read_back_from_the_prompt(texts: list[str]) -> None
 
 
 @pytest.mark.parametrize("name", PROMPTS)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(data=st.data())
 def test_a_rendered_prompt_has_our_delimiters_and_no_others(name: str, data: st.DataObject) -> None:
     prompt = PROMPTS[name]
