@@ -44,8 +44,8 @@ MONEY = re.compile(r"([$€£])\s?(\d[\d.,]*\d|\d)")
 def conditions_of(passage: Passage, quote: Quote, answer: str) -> list[Quote]:
     """Return the sentences of the passage that put a condition on the quote, and that the answer does not state.
 
-    They are the quote's own with a word for a condition, and those after it that refer to its section, have such a word
-    and one of the quote's, or say another amount of what it measures right behind it.
+    They are the quote's own, where a condition stands behind what the answer says, and those after it that refer to its
+    section, that have a word for a condition and one of the quote's, or that say another amount of what it measures.
     """
     text, end_of_quote = passage["text"], quote["end"]
     spans = sentences(text)
@@ -61,8 +61,7 @@ def conditions_of(passage: Passage, quote: Quote, answer: str) -> list[Quote]:
     for start, end in spans:
         sentence = text[start:end]
         if start < end_of_quote:
-            holds = end > quote["start"] and CUES.search(sentence) and not CUES.search(answer)
-            rank = 1 if holds else None
+            rank = 1 if end > quote["start"] and _stands_before_cue(answer, sentence) else None
         elif refers and refers.search(sentence):
             rank = 0
         else:
@@ -74,6 +73,15 @@ def conditions_of(passage: Passage, quote: Quote, answer: str) -> list[Quote]:
         if rank is not None and end - start <= LONGEST_QUOTE and (rank == 1 or not _states(answer, sentence, said)):
             found.append((rank, start, end))
     return [Quote(passage=passage["id"], start=start, end=end) for _, start, end in sorted(found)[:MOST]]
+
+
+def _stands_before_cue(answer: str, sentence: str) -> bool:
+    """Whether an answer without a word for a condition is from before that of the sentence, and not from behind it."""
+    cue = CUES.search(sentence)
+    if cue is None or CUES.search(answer):
+        return False
+    before, behind = (len(stemmed(answer) & stemmed(part)) for part in (sentence[: cue.start()], sentence[cue.end() :]))
+    return before > behind
 
 
 def _states(answer: str, condition: str, quoted: str) -> bool:
