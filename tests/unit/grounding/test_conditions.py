@@ -48,6 +48,11 @@ def test_a_later_paragraph_that_refers_to_the_section_puts_a_condition_on_it() -
     assert conditions(LEASE, f"{other}\n\n{refers}", before=before) == [refers]
 
 
+def test_a_later_sentence_that_changes_the_same_amount_is_a_condition() -> None:
+    change = "With a shed the notice is raised to nine weeks."
+    assert conditions(LEASE, f" The gate is green.\n\n{change}") == [change]
+
+
 @pytest.mark.parametrize(
     "beside",
     [
