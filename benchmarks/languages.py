@@ -19,6 +19,7 @@ from benchmarks.sample import questions_in
 from core.types import Passage
 from core.wording import WORDINGS
 from grounding.claims import statements
+from grounding.dates import NAMES
 from grounding.stems import FIGURE
 from nodes.check_claim import rule
 from nodes.retrieve import as_passage
@@ -26,6 +27,7 @@ from retrieval.splitter import split
 
 DATA = SAMPLE.parent / "languages"
 LANGUAGES = tuple(WORDINGS)
+DAY = re.compile(rf"\d+ (?:{'|'.join(NAMES)})", re.IGNORECASE)
 MISSING = " stands in no passage."
 
 
@@ -90,9 +92,9 @@ def vetoes(answer: str, passages: Sequence[Passage], question: str) -> Iterator[
 
 
 def of_figures(veto: str) -> bool:
-    """Whether the veto names figures alone, which are read in every language."""
+    """Whether the veto names figures and days alone, which are read in every language."""
     missing = re.search(rf"\(([^()]*){re.escape(MISSING)}\)$", veto)
-    return missing is not None and not re.search(r"[^\W\d_]", missing[1])
+    return missing is not None and not re.search(r"[^\W\d_]", DAY.sub("", missing[1]))
 
 
 if __name__ == "__main__":
