@@ -78,8 +78,9 @@ def recognise(messages: Sequence[Mapping[str, Any]]) -> tuple[str, dict[str, str
         return "reason", {}
     texts[-1] = IN_WORDS.sub("", texts[-1])
     for name, patterns in _patterns():
-        matches = [re.fullmatch(pattern, text, re.DOTALL) for pattern, text in zip(patterns, texts, strict=False)]
-        if len(patterns) == len(texts) and all(matches):
+        found = (re.fullmatch(pattern, text, re.DOTALL) for pattern, text in zip(patterns, texts, strict=False))
+        matches = [match for match in found if match]
+        if len(patterns) == len(texts) == len(matches):
             return name, {key: said for match in matches for key, said in match.groupdict().items()}
     raise LookupError(f"no prompt of ours: {texts[-1][:200]}")
 
