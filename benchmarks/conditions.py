@@ -2,9 +2,9 @@
 
     python -m benchmarks.conditions --half report
 
-The 60 documents of ``conditions.jsonl`` in three languages were written for this; those of one half are for tuning,
-the others for the report. Printed are the shares of right answers by kind of question, of wrong ones that are called
-grounded, of grounded ones that give the rule where the exception holds and do not quote that, and of those that quote
+The 60 documents of ``data/conditions.jsonl`` in three languages were written for this; those of one half are for
+tuning, the others for the report. Printed are the shares of right answers by kind of question, of wrong ones that are
+called grounded, of grounded ones that give the rule where the exception holds and do not quote that, and of those that quote
 it; ``bench/conditions.json`` has them, ``--out`` the answers. An answer is right if it is grounded and says one of the
 wordings of each thing that it must say, not counting what it quotes of conditions, or begins with the right one of yes
 and no; where the document does not say, if there is none.
@@ -19,11 +19,12 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from app.front_door import SelfRAG
+from app.libraries import SAMPLE
 from app.results.result import Result
 from benchmarks.harness import aligned, counted, option_parser, read_rows, shown, write_figures
 from evaluation.measures.statistics import exact_share
 
-DOCUMENTS = Path(__file__).with_name("conditions.jsonl")
+DOCUMENTS = SAMPLE.parent / "conditions.jsonl"
 KINDS = ("rule", "exception", "yesno", "none")
 YES = re.compile(r"\W*(?:yes|ja|oui)\b", re.IGNORECASE)
 NO = re.compile(r"\W*(?:no|nein|non)\b", re.IGNORECASE)
