@@ -4,10 +4,10 @@
 
 The 60 documents of ``data/conditions.jsonl`` in three languages were written for this; those of one half are for
 tuning, the others for the report. Printed are the shares of right answers by kind of question, of wrong ones that are
-called grounded, of grounded ones that give the rule where the exception holds and do not quote that, and of those that quote
-it; ``bench/conditions.json`` has them, ``--out`` the answers. An answer is right if it is grounded and says one of the
-wordings of each thing that it must say, not counting what it quotes of conditions, or begins with the right one of yes
-and no; where the document does not say, if there is none.
+called grounded, of grounded ones that give the rule where the exception holds without quoting it, and of those that
+quote it; ``bench/conditions.json`` has them, ``--out`` the answers. An answer is right if it is grounded and says one
+of the wordings of each thing that it must say, not counting what it quotes of conditions, or begins with the right
+one of yes and no; where the document does not say, if there is none.
 """
 
 import asyncio
