@@ -2,6 +2,7 @@
 
 import os
 import socket
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,8 @@ from tests.integration.postgres_server import admin, postgres_server, postgres_u
 __all__ = ["admin", "postgres_server", "postgres_url", "role"]
 FOREIGN = ("OPENAI_", "SELFRAG_", "ANTHROPIC_", "GOOGLE_", "MISTRAL_", "LANGSMITH_", "LANGCHAIN_")
 _connect = socket.socket.connect
+# What is compiled is kept for the next run: each worker takes seven seconds to rewrite the assertions of all tests.
+sys.dont_write_bytecode = False
 
 
 def _to_this_machine(self: socket.socket, address: Any) -> None:
