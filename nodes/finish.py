@@ -119,8 +119,8 @@ def marked(best: Candidate, numbers: Sequence[Sequence[int]] = (), *, question: 
 
 
 def quotes_of(claim: Claim) -> list[Quote]:
-    """Return the claim's quotes: none, one, one in each of two passages, or a table's rows; then its conditions."""
-    quotes = (claim["quote"], claim.get("second_quote"), *claim.get("row_quotes", ()), *claim.get("conditions", ()))
+    """Return the claim's quotes: none, one, one in each of two passages, or those of a table's rows."""
+    quotes = (claim["quote"], claim.get("second_quote"), *claim.get("row_quotes", ()))
     return [quote for quote in quotes if quote]
 
 
