@@ -22,16 +22,17 @@ from core.types import (
 from core.wording import WORDINGS, Wording
 from grounding.answers import LONGEST_ANSWER
 from grounding.claims import claim_ends
+from grounding.conditions import conditions_of
 from grounding.language import language_of
 from nodes.concurrency import off_loop
 from run.candidates import (
     ANSWERED,
     explained,
     is_supported,
+    limited,
     outcome_of,
     support_level,
     weakest,
-    with_conditions,
 )
 from run.context import Context, Services
 from run.state import SelfRAGState
@@ -42,8 +43,10 @@ MOST_SOURCES = 3  # of one answer that are named
 async def finish(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
     """Set the outcome, the reason for stopping, the answer, its citations, and why each candidate was chosen or not."""
     best = state["best"]
-    if best is not None:
-        best = with_conditions(best, runtime.context.effective_thresholds.unconditional)
+    if best is not None and not state.get("queried"):
+        size = sum(len(one["text"]) for one in best["draft"]["passages"])
+        found = await off_loop(size, with_conditions, best)
+        best = limited(found, runtime.context.effective_thresholds.unconditional)
         state = {**state, "best": best}
     outcome, reason = outcome_of(state, runtime.context)
     if best is not None and outcome in ANSWERED:
@@ -67,11 +70,16 @@ async def finish(state: SelfRAGState, services: Services, runtime: Runtime[Conte
 
 
 def with_notes(
-    answer: str, state: SelfRAGState, conflicts: Sequence[Conflict], citations: Sequence[Citation], **marks: bool
+    answer: str,
+    state: SelfRAGState,
+    conflicts: Sequence[Conflict],
+    citations: Sequence[Citation],
+    *,
+    numbers: bool = False,
 ) -> str:
     """Return an answer followed by the conditions on it, what other documents say, and the query that it comes from."""
     notes = [wording_of(state["question"]).condition.format(condition=one) for one in conditions_on(state["best"])]
-    notes += [disagreement(conflicts, citations, state["question"], **marks)] if conflicts else []
+    notes += [disagreement(conflicts, citations, state["question"], numbers=numbers)] if conflicts else []
     if queried := state.get("queried"):
         notes.append(basis(queried, state["question"]))
     return "\n\n".join([answer, *notes])
@@ -124,10 +132,23 @@ def quotes_of(claim: Claim) -> list[Quote]:
     return [quote for quote in quotes if quote]
 
 
+def with_conditions(best: Candidate) -> Candidate:
+    """Return the candidate, each supported claim with the conditions of its passage that the draft leaves out."""
+    passages = {passage["id"]: passage for passage in best["draft"]["passages"]}
+    claims = []
+    for claim in best["claims"]:
+        quote = claim["quote"] if is_supported(claim) else None
+        found = conditions_of(passages[quote["passage"]], quote, best["draft"]["text"]) if quote else []
+        claims.append({**claim, "conditions": found} if found else claim)
+    return {**best, "claims": claims}
+
+
 def conditions_on(best: Candidate | None) -> list[str]:
     """Return the conditions that the supported claims leave out, each once."""
-    texts = {passage["id"]: passage["text"] for passage in best["draft"]["passages"]} if best else {}
-    quotes = [quote for claim in best["claims"] for quote in claim.get("conditions", ())] if best else []
+    if best is None:
+        return []
+    texts = {passage["id"]: passage["text"] for passage in best["draft"]["passages"]}
+    quotes = [quote for claim in best["claims"] for quote in claim.get("conditions", ())]
     return list(dict.fromkeys(texts[one["passage"]][one["start"] : one["end"]] for one in quotes))
 
 

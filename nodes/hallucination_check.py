@@ -7,7 +7,6 @@ from langgraph.runtime import Runtime
 from core.types import Claim, Draft
 from grounding.answers import repeats_question
 from grounding.claims import Statement, statements
-from grounding.conditions import conditions_of
 from nodes.check_claim import Evidence, check_claim, check_statement, criticised, unsupported
 from nodes.concurrency import gather, off_loop
 from prompts.generate import MAX_TOKENS
@@ -50,17 +49,6 @@ async def _claims_of(draft: Draft, state: SelfRAGState, services: Services, cont
 
     if any(map(is_supported, checked)):
         checked = await gather(map(by_itself, found, checked))
-    checked = [await off_loop(evidence.size, _with_conditions, claim, draft) for claim in checked]
     if state["drafts_left"] > 0 and not context.explain:
         checked = await gather(criticised(claim, evidence, services) for claim in checked)
     return checked + [unsupported(one, "There are too many statements to check each.") for one in found[MOST_CLAIMS:]]
-
-
-def _with_conditions(claim: Claim, draft: Draft) -> Claim:
-    """Return a supported claim with the conditions that its passage puts on it and that the draft leaves out."""
-    quote = claim["quote"] if is_supported(claim) else None
-    if quote is None:
-        return claim
-    passage = next(one for one in draft["passages"] if one["id"] == quote["passage"])
-    found = conditions_of(passage, quote, draft["text"])
-    return {**claim, "conditions": found} if found else claim

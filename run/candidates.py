@@ -93,28 +93,29 @@ def confidence(one: Candidate) -> float | None:
     """
     found = []
     for claim in one["claims"]:
-        probabilities = claim["verdict"]["probabilities"]
-        if not probabilities and claim["verdict"]["label"] != "no support":
+        p = _probability(claim["verdict"])
+        if p is None and claim["verdict"]["label"] != "no support":
             return None
-        found.append(1 - probabilities["no support"] if probabilities else 0.0)
+        found.append(p or 0.0)
     return min(found, default=None)
 
 
-def with_conditions(one: Candidate, least: float) -> Candidate:
-    """Return the candidate with each claim that leaves out a condition, and is surer than ``least``, as it is.
-
-    The others are supported in part.
-    """
-    return {**one, "claims": [_with_conditions(claim, least) for claim in one["claims"]]}
+def limited(one: Candidate, least: float) -> Candidate:
+    """Return the candidate; its claims that leave out a condition, with less than ``least``, are supported in part."""
+    return {**one, "claims": [_limited(claim, least) for claim in one["claims"]]}
 
 
-def _with_conditions(claim: Claim, least: float) -> Claim:
-    verdict = claim["verdict"]
-    sure = 1 - (verdict["probabilities"] or {}).get("no support", 0.0) >= least
-    if sure or not claim.get("conditions") or verdict["label"] != "fully supported":
+def _limited(claim: Claim, least: float) -> Claim:
+    verdict, p = claim["verdict"], _probability(claim["verdict"])
+    if not claim.get("conditions") or verdict["label"] != "fully supported" or p is None or p >= least:
         return claim
     why = "The passage puts a condition on it, which it leaves out."
     return {**claim, "verdict": {**verdict, "label": "partially supported", "reason": why}}
+
+
+def _probability(verdict: Verdict) -> float | None:
+    """Return P(full) + P(partial); None where the critic gives no probabilities."""
+    return 1 - verdict["probabilities"]["no support"] if verdict["probabilities"] else None
 
 
 def weakest(claims: Sequence[Claim]) -> Claim:

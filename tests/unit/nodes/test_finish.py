@@ -86,6 +86,23 @@ async def test_the_outcome_table(changes: dict[str, Any], context: dict[str, Any
 LEASE = "Six weeks. However, a tenant with a shed gives fourteen."
 
 
+def quoting(text: str, label: str = "fully supported") -> Any:
+    """A candidate of one claim, which quotes itself in the lease."""
+    lease = "The tenant gives six weeks' notice. However, a tenant with a shed gives fourteen weeks. The gate is green."
+    start = lease.index(text)
+    quote = {"passage": lease, "start": start, "end": start + len(text)}
+    return candidate_of(draft(text, [lease]), [{**claim(text, label), "quote": quote}])  # type: ignore[list-item]
+
+
+async def test_the_conditions_that_a_supported_claim_leaves_out_are_kept_with_it() -> None:
+    (kept,) = (await run_node(finish, state(best=quoting("The tenant gives six weeks' notice."))))["best"]["claims"]
+    (found,) = kept["conditions"]
+    assert found["passage"][found["start"] : found["end"]] == "However, a tenant with a shed gives fourteen weeks."
+    for beside in (quoting("The tenant gives six weeks' notice.", "no support"), quoting("The gate is green.")):
+        (other,) = (await run_node(finish, state(best=beside)))["best"]["claims"]
+        assert "conditions" not in other
+
+
 def conditional(p: float) -> Any:
     """A candidate of one claim, of that probability, which leaves a condition out."""
     shares = {"fully supported": p, "partially supported": 0.0, "no support": 1 - p}

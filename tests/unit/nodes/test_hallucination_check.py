@@ -42,17 +42,6 @@ async def test_every_claim_gets_a_verdict_and_its_quote() -> None:
     assert critic.explained == []
 
 
-async def test_the_conditions_that_a_supported_claim_leaves_out_are_kept_with_it() -> None:
-    lease = "The tenant gives six weeks' notice. However, a tenant with a shed gives fourteen weeks. The gate is green."
-    (claim,) = await checked("The tenant gives six weeks' notice.", judging(), passages=(lease,))
-    (found,) = claim["conditions"]
-    assert lease[found["start"] : found["end"]] == "However, a tenant with a shed gives fourteen weeks."
-    (refused,) = await checked("The tenant gives six weeks' notice.", judging("no support"), passages=(lease,))
-    assert "conditions" not in refused
-    (whole,) = await checked("The gate is green.", judging(), passages=(lease,))
-    assert "conditions" not in whole
-
-
 async def test_a_bare_yes_is_not_quoted_from_a_cell_that_says_yes() -> None:
     table = "Route: Lunden - Vik\nRuns on Sunday: yes"
     text = "Dogs travel free on the ferry."
