@@ -1,14 +1,12 @@
 """Find the conditions and exceptions that a passage puts on what a sentence of it says."""
 
 import re
-from collections.abc import Set
 from functools import lru_cache
 
 from core.types import Passage, Quote
 from grounding.amounts import quantities
-from grounding.language import languages_of
-from grounding.measures import with_english_units
-from grounding.numerals import in_digits
+from grounding.language import ENGLISH, languages_of
+from grounding.measures import in_english_units
 from grounding.quotes import LONGEST_QUOTE
 from grounding.reasons import GENERIC_STEMS
 from grounding.sentences import sentences
@@ -34,10 +32,8 @@ CHANGES = re.compile(
     r"|缩短|延长|提高|降低|改为",
     re.IGNORECASE,
 )
-LABEL = re.compile(r"(?:article|art\.|§|section|clause|artikel|ziffer|punkt|point)?\s*([A-Z]{0,3} ?\d+|[IVX]+)\b", re.I)
-REFERENCE = (
-    r"(?:article|art\.|§|section|clause|artikel|ziffer|punkt|point|artículo|rule|paragraph|number|nummer|n[or]\.)\s*"
-)
+SECTION = r"(?:article|art\.|§|section|clause|artikel|ziffer|punkt|point|artículo|rule|paragraph|number|nummer|n[or]\.)"
+LABEL = re.compile(rf"{SECTION}?\s*([A-Z]{{0,3}} ?\d+|[IVX]+)\b", re.IGNORECASE)
 MONEY = re.compile(r"([$€£])\s?(\d[\d.,]*\d|\d)")
 
 
@@ -52,9 +48,9 @@ def conditions_of(passage: Passage, quote: Quote, answer: str) -> list[Quote]:
     paragraph = text.rfind("\n", 0, quote["start"]) + 1
     labels = [LABEL.match(text, start) for start, _ in spans if paragraph <= start <= quote["start"]]
     label = next((one for one in reversed(labels) if one), None)
-    refers = re.compile(REFERENCE + re.escape(label[1]) + r"\b", re.IGNORECASE) if label else None
+    refers = re.compile(rf"{SECTION}\s*{re.escape(label[1])}\b", re.IGNORECASE) if label else None
     said = text[quote["start"] : end_of_quote]
-    languages = languages_of([text])
+    languages = languages_of([text]) | ENGLISH
     own, words = amounts_of(said, languages), stemmed(said) - GENERIC_STEMS
     units = {unit for _, unit in own}
     found: list[tuple[int, int, int]] = []
@@ -90,7 +86,7 @@ def _states(answer: str, condition: str, quoted: str) -> bool:
 
 
 @lru_cache(maxsize=1024)
-def amounts_of(text: str, languages: Set[str]) -> frozenset[tuple[str, str]]:
+def amounts_of(text: str, languages: frozenset[str]) -> frozenset[tuple[str, str]]:
     """Return the amounts of a text, each with its currency or the stem of the word after it, in English for units."""
-    plain = with_english_units(in_digits(text, languages))
+    plain = in_english_units(text, languages)
     return frozenset({*quantities(plain), *((amount, sign) for sign, amount in MONEY.findall(text))})

@@ -1,13 +1,13 @@
 """Read the amounts of five languages in one form: in digits, with the English name of the unit."""
 
 import re
-from collections.abc import Callable, Set
+from collections.abc import Callable
 from functools import lru_cache
 
 from grounding.numerals import in_digits
 
 # In English; in German, French and Spanish; in Chinese.
-NAMES = (
+UNIT_WORDS = (
     ("seconds", "sekunden?|secondes?|segundos?", "秒"),
     ("minutes", "minuten?|minutos?", "分钟"),
     ("hours", "stunden?|heures?|horas?", "小时|钟头"),
@@ -31,7 +31,7 @@ def _form(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.IGNORECASE)
 
 
-UNIT = "|".join(rf"(?P<{name}>(?:{words})\b|{unspaced})" for name, words, unspaced in NAMES)
+UNIT = "|".join(rf"(?P<{name}>(?:{words})\b|{unspaced})" for name, words, unspaced in UNIT_WORDS)
 ANY_UNIT = rf"(?:{re.sub('[?]P<[a-z]+>', '?:', UNIT)}|hour|day|month|year|minute)"
 AN_HOUR = r"(?:hour|hora|heure|stunde)\b"
 IN_WORDS = (
@@ -57,7 +57,7 @@ IN_DIGITS: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], .
 
 
 @lru_cache(maxsize=64)
-def in_english_units(text: str, languages: Set[str]) -> str:
+def in_english_units(text: str, languages: frozenset[str]) -> str:
     """Return the text with its numbers in digits and its units in English: anderthalb Stunden is ``1.5 hours``.
 
     It stands there once for each of the languages that its numbers are read in, a line each.

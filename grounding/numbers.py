@@ -39,8 +39,6 @@ class Contradictions:
     """Figures of a claim in whose place the quote states others."""
 
     def __init__(self, claim: str, quote: str, question: str) -> None:
-        self._claim = claim
-        self._quote = facts_of(quote)
         claimed = stated(claim)
         own = claimed | facts_of(question).numbers
         kinds = {kind for amount, kind in quantities(quote) if amount not in own}
@@ -74,7 +72,7 @@ def _parts(found: Iterable[Date]) -> str:
     return " ".join(str(part) for date in sorted(found, key=str) for part in date if part is not None)
 
 
-def _missing(claim: str, text: str, question: str, quote: str | None, languages: Set[str] = ENGLISH) -> list[str]:
+def _missing(claim: str, text: str, question: str, quote: str | None, languages: frozenset[str] = ENGLISH) -> list[str]:
     """Return the missing figures; without a quote only those that neither text nor question states."""
     facts, asked = facts_of(text), facts_of(question).numbers
     plain = without_dates(ON_THE_HOUR.sub("", CITED.sub(" ", plain_text(claim))), facts.dates)
@@ -95,13 +93,13 @@ def _missing(claim: str, text: str, question: str, quote: str | None, languages:
     return sorted(missing)
 
 
-def _in_words(claim: str, languages: Set[str], facts: Facts) -> str:
+def _in_words(claim: str, languages: frozenset[str], facts: Facts) -> str:
     """Return the claim's numbers in words that can be compared, in digits, each with its unit.
 
     Those are neither small nor round, or the text states others of their unit: five years may go from 2015 to 2020.
     """
     plain, found = plain_figures(figures_in_full(claim, languages)), []
-    for match in AMOUNT.finditer(in_english_units(claim, frozenset(languages))):
+    for match in AMOUNT.finditer(in_english_units(claim, languages)):
         figure, unit = plain_figure(match[1]), UNITS.get(stem(match[2].lower())) if match[2] else None
         value = number_of(figure) or 0.0
         if figure in plain or value == 1 or value in SCALES.values():
