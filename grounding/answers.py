@@ -92,12 +92,17 @@ def gives(passage: Passage, claim: str, question: str) -> bool:
     return _denies(nearest) == _denies(claim)
 
 
+def is_yes_or_no(answer: str) -> bool:
+    """True if the answer is nothing but an English yes or no."""
+    return YES_OR_NO.fullmatch(answer.rstrip(".!")) is not None
+
+
 def quoted_answer(answer: str, passage: Passage, question: str) -> Quote | None:
     """Return the span of the passage that has every word of a short answer; of yes or no, what it says of the question.
 
     None if there is no such span.
     """
-    if YES_OR_NO.fullmatch(answer):
+    if is_yes_or_no(answer):
         return find_quote(question, [passage])
     wanted = stems(answer)
     quote = find_quote(answer, [passage], context=question)

@@ -6,7 +6,7 @@ from typing import Any
 
 from core.types import Claim, Passage, Quote, Verdict
 from core.words import STOP_WORDS
-from grounding.answers import YES_OR_NO
+from grounding.answers import is_yes_or_no
 from grounding.claims import LONGEST_CLAIM, Statement, with_lead_in
 from grounding.quotes import find_quote, find_second_quote, missing_facts
 from nodes.concurrency import off_loop
@@ -99,7 +99,7 @@ def rule(one: Statement, passages: Sequence[Passage], question: str, elsewhere: 
     missing = missing_facts(with_lead_in(one.text, one.context), passages, question, elsewhere=elsewhere)
     if missing:
         return f"{', '.join(missing)} stands in no passage."
-    said = question if YES_OR_NO.fullmatch(one.text.rstrip(".!")) else one.text
+    said = question if is_yes_or_no(one.text) else one.text
     quote = find_quote(said, passages, question, one.context)
     if quote is None:
         return "No passage says this."
