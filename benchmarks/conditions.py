@@ -53,19 +53,11 @@ async def answers(documents: Sequence[dict[str, Any]], folder: Path, kinds: Sequ
     async with SelfRAG.open(folder) as rag:
         for one, kind in counted([(one, kind) for one in documents for kind in kinds]):
             result = await rag.aask(one[kind]["question"])
-            row: dict[str, Any] = {
-                "id": one["id"],
-                "kind": kind,
-                "language": one["language"],
-                "question": one[kind]["question"],
-            }
-            row |= {"gold": one[kind].get("answer"), "answer": result.answer, "outcome": result.outcome}
-            row |= {"stop_reason": result.stop_reason, "usage": result.usage}
-            row |= {
-                "quotes": [one["quote"] for one in result.citations],
-                "texts": [one.text for one in result.candidates],
-            }
-            rows.append(row | judged(kind, one[kind], result))
+            row = {"id": one["id"], "kind": kind, "language": one["language"], "gold": one[kind].get("answer")}
+            told = {name: getattr(result, name) for name in ("question", "answer", "outcome", "stop_reason", "usage")}
+            quotes = {"quotes": [citation["quote"] for citation in result.citations]}
+            texts = {"texts": [candidate.text for candidate in result.candidates]}
+            rows.append(row | told | quotes | texts | judged(kind, one[kind], result))
     return rows
 
 

@@ -14,7 +14,7 @@ from tests.unit.retrieval.documents.pdfs import drawn, pdf, stream
 from tests.unit.retrieval.sandbox.children import children
 
 QUOTE = "The evidence is here."
-PATIENCE = 3.0  # seconds: a loaded machine may take one to start a new process and read a good page
+PATIENCE = 5.0  # seconds: a loaded machine may take one to start a new process and read a good page
 
 
 @pytest.fixture
