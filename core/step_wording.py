@@ -34,7 +34,8 @@ def _described(node: str, decided: Mapping[str, Any]) -> str:
             marks = ", ".join(f"{place_of(grade)} {said(grade['verdict'])}" for grade in decided["grades"])
             return f"{decided['relevant']} relevant: {marks}" if marks else "nothing to grade"
         case "rewrite_query":
-            return f"“{decided['query']}”" if decided["query"] else "no other query found"
+            named = f"{decided['description']}: {decided['name']}; " if decided.get("name") else ""
+            return f"{named}“{decided['query']}”" if decided["query"] else "no other query found"
         case "generate":
             if decided["declined"]:
                 return "the draft declines"
@@ -113,6 +114,8 @@ def verdicts_of(node: str, decided: Mapping[str, Any]) -> list[str]:
             return [f"{decided['route']} · {decided['reason']}"] if "reason" in decided else []
         case "grade_documents":
             return [_explained(grade["verdict"], place_of(grade)) for grade in decided.get("grades", [])]
+        case "rewrite_query" | "query_table" if decided.get("verdict"):
+            return [_explained(decided["verdict"], f"“{decided.get('name') or decided['query']}”")]
         case "hallucination_check":
             return [_explained(claim["verdict"], f"“{claim['text']}”") for claim in decided.get("claims", [])]
         case "answer_check":

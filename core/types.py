@@ -86,6 +86,21 @@ class Claim(TypedDict):
     conditions: NotRequired[list[Quote]]
 
 
+class Subject(TypedDict):
+    """What a question only describes: its name by a passage, and the question that is left with the name in its place.
+
+    ``asked`` is the question that the name answers.
+    """
+
+    description: str
+    asked: str
+    name: str
+    question: str
+    passage: Passage
+    quote: Quote
+    verdict: Verdict
+
+
 class TableFound(TypedDict):
     """A table of which the best passages of a search are rows: its document, and its number there."""
 

@@ -12,7 +12,8 @@ class Wording:
 
     ``unanswered`` and ``no_answer`` take the question as ``asked`` and one of ``why``; ``failed``, which stands in its
     place, the ``claim`` that the documents do not fully support. ``more`` takes the ``count`` of documents that are not
-    named, ``condition`` a sentence of a document, ``queried`` the ``sql`` over all ``rows`` of a ``source``. ``marks``,
+    named, ``condition`` a sentence of a document, ``queried`` the ``sql`` over all ``rows`` of a ``source``, and
+    ``who_or_what`` what a question has ``described``. ``marks``,
     by the label of a claim, stand after it.
     """
 
@@ -24,6 +25,7 @@ class Wording:
     more: str
     condition: str
     queried: str
+    who_or_what: str
     why: Mapping[StopReason, str]
     marks: Mapping[str, str]
 
@@ -38,6 +40,7 @@ WORDINGS: Mapping[str, Wording] = {
         more="and {count} more",
         condition="The documents add: “{condition}”",
         queried="From all {rows} rows of {source}: {sql}",
+        who_or_what="Who or what is {described}?",
         why={
             "nothing_relevant": "nothing found in them answers it",
             "declined": "what was found in them does not say",
@@ -65,6 +68,7 @@ WORDINGS: Mapping[str, Wording] = {
         more="und {count} weitere",
         condition="Die Dokumente fügen hinzu: „{condition}“",
         queried="Aus allen {rows} Zeilen von {source}: {sql}",
+        who_or_what="Wer oder was ist {described}?",
         why={
             "nothing_relevant": "nichts, was darin gefunden wurde, beantwortet die Frage",
             "declined": "was darin gefunden wurde, sagt es nicht",
@@ -92,6 +96,7 @@ WORDINGS: Mapping[str, Wording] = {
         more="et {count} de plus",
         condition="Les documents ajoutent : « {condition} »",
         queried="D’après les {rows} lignes de {source} : {sql}",
+        who_or_what="Qui ou quoi est {described} ?",
         why={
             "nothing_relevant": "rien de ce qui y a été trouvé n’y répond",
             "declined": "ce qui y a été trouvé ne le dit pas",
@@ -119,6 +124,7 @@ WORDINGS: Mapping[str, Wording] = {
         more="y {count} más",
         condition="Los documentos añaden: «{condition}»",
         queried="De las {rows} filas de {source}: {sql}",
+        who_or_what="¿Quién o qué es {described}?",
         why={
             "nothing_relevant": "nada de lo encontrado en ellos responde a la pregunta",
             "declined": "lo encontrado en ellos no lo dice",
@@ -146,6 +152,7 @@ WORDINGS: Mapping[str, Wording] = {
         more="另有{count}份",
         condition="文件还写道：“{condition}”",
         queried="来自{source}的全部{rows}行：{sql}",
+        who_or_what="{described}是谁或什么？",
         why={
             "nothing_relevant": "其中找到的内容都没有回答它",
             "declined": "其中找到的内容没有说明",

@@ -34,9 +34,14 @@ def after_query_table(state: SelfRAGState) -> Literal["select", "grade_documents
 
 
 def after_grade_documents(state: SelfRAGState) -> Literal["generate", "rewrite_query", "direct_generate", "finish"]:
-    """Write from what is relevant; without any search again while rewrites are left, then end or fall back."""
-    if any(stop["reason"] == "model_failed" for stop in state["stops"]):
+    """Write from what is relevant; without any search again while rewrites are left, then end or fall back.
+
+    A question that describes what it is about is first asked with its name.
+    """
+    if _model_failed(state):
         return "finish"
+    if state.get("describes") and not state["stops"]:
+        return "rewrite_query"
     if state["relevant"]:
         return "generate"  # also when a limit ended the grading: what it reserved is for this
     if state["stops"]:
@@ -45,12 +50,14 @@ def after_grade_documents(state: SelfRAGState) -> Literal["generate", "rewrite_q
 
 
 def after_rewrite_query(state: SelfRAGState) -> Literal["retrieve", "generate", "direct_generate", "finish"]:
-    """Search for the new query; when none was found, end or fall back."""
-    if state["stops"]:
+    """Search for the new query; when none was found, write from what is relevant, end or fall back."""
+    if _model_failed(state):
         return "finish"
-    if len(state["queries"]) > state["searched"]:
+    if len(state["queries"]) > state["searched"] and not state["stops"]:
         return "retrieve"
-    return _fall_back(state)
+    if state["relevant"] and not state["drafted"]:
+        return "generate"
+    return "finish" if state["stops"] else _fall_back(state)
 
 
 def after_generate(state: SelfRAGState) -> list[Literal["hallucination_check", "answer_check", "select"]]:
@@ -76,6 +83,10 @@ def after_select(state: SelfRAGState) -> Literal["retrieve", "generate", "rewrit
         return "rewrite_query"
     comparable = state.get("compares") and len(relevant_documents(state)) > 1
     return "compare_answers" if comparable else "finish"
+
+
+def _model_failed(state: SelfRAGState) -> bool:
+    return any(stop["reason"] == "model_failed" for stop in state["stops"])
 
 
 def _fall_back(state: SelfRAGState) -> Literal["generate", "direct_generate", "finish"]:

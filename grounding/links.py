@@ -9,17 +9,13 @@ from core.passages import stated_by
 from core.types import Passage
 from grounding.capitals import names
 from grounding.dates import MONTHS
-from grounding.instructions import is_instruction
-from grounding.names import WEEKDAYS, folded
+from grounding.names import WEEKDAYS
 from grounding.reasons import GENERIC_STEMS
-from grounding.sentences import sentences
 from grounding.stems import stemmed
 
 MOST_PASSAGES = 20  # that are compared: their pairs grow with the square
 LONGEST_TEXT = 4000  # characters of a passage that are read for names
-LEAST_COVERAGE = 0.5  # of the question's words, by a pair or by the passage that a query goes on from
-MOST_NAMES = 4  # in a query
-MOST_MISSING = 6
+LEAST_COVERAGE = 0.5  # of the question's words, by a pair
 NEVER_LINK = MONTHS.keys() | WEEKDAYS
 WORD = re.compile(r"\w[\w'’-]*")
 CODE = re.compile(r"\b(?=[\w-]*[^\W\d_])(?=[\w-]*\d)\w[\w-]*\w\b")  # PX-40, but no plain number
@@ -49,29 +45,6 @@ def linked_pairs(question: str, passages: Sequence[Passage]) -> list[tuple[Passa
         if shared and both >= LEAST_COVERAGE and (adds or leads):
             found.append((both, one, other))
     return [(some[one], some[other]) for _, one, other in sorted(found, key=lambda pair: -pair[0])]
-
-
-def bridging_query(question: str, passages: Sequence[Passage]) -> str | None:
-    """Return names that the passage nearest to the question adds to it, with the question's words that it lacks.
-
-    The names are those of the sentence nearest to the question that has any. None if no passage holds half of the
-    question's words, or the nearest has no such name.
-    """
-    asked = content(question)
-    texts = [stated_by(passage)[:LONGEST_TEXT] for passage in passages[:MOST_PASSAGES]]
-    nearest = max(texts, key=lambda text: len(asked & content(text)), default="")
-    if not asked or len(asked & content(nearest)) < LEAST_COVERAGE * len(asked):
-        return None
-    own, read = {folded(word) for word in WORD.findall(question)}, stemmed(nearest)
-    spans = [nearest[start:end] for start, end in sentences(nearest)]
-    for sentence in sorted(spans, key=lambda one: -len(asked & content(one))):
-        found = dict.fromkeys(word for word in named(sentence, surely=True) if folded(word) not in own)
-        if found and not is_instruction(sentence):
-            missing = [
-                word for word in dict.fromkeys(WORD.findall(question)) if content(word) and not stemmed(word) & read
-            ]
-            return " ".join([*list(found)[:MOST_NAMES], *missing[:MOST_MISSING]])
-    return None
 
 
 def named(text: str, *, surely: bool = False) -> list[str]:

@@ -48,7 +48,7 @@ async def compare_answers(state: SelfRAGState, services: Services, runtime: Runt
         agreeing, others = await off_loop(size, split_documents, claim["text"], question, documents)
         asked = others[:MOST_DOCUMENTS]
         drafted = DocumentAnswer(answer=claim["text"], verdict=claim["verdict"], quote=claim["quote"])
-        found = [one for one in await gather(_brief_answer(one, state, services) for one in asked) if one]
+        found = [one for one in await gather(brief_answer(one, question, services) for one in asked) if one]
         told = [rules.agree(answer, claim["text"], question) for _, answer, _ in found]
         # A draft with words of several documents may join their answers, and one that can be compared with none may
         # answer something else: these are then compared with each other. An answer that only repeats the question shows
@@ -62,8 +62,8 @@ async def compare_answers(state: SelfRAGState, services: Services, runtime: Runt
         new = [
             one for one, same in zip(found, told, strict=True) if apart or (not same and document_of(one[0]) != cited)
         ]
-        checked = await gather(_checked(one, state, services, runtime.context) for one in new)
-        answers = [one for one in (None if apart else drafted, *checked) if one]
+        sure = await gather(checked(one, question, services, runtime.context) for one in new)
+        answers = [one for one in (None if apart else drafted, *sure) if one]
         groups = await off_loop(size, grouped, answers, question, state.get("found", state["passages"]))
     differing = groups if len(groups) > 1 else []
     shown = [{"answer": one[0]["answer"], "documents": len(one)} for one in differing]
@@ -85,9 +85,8 @@ def split_documents(
     return agreeing, others
 
 
-async def _brief_answer(passage: Passage, state: SelfRAGState, services: Services) -> Found | None:
+async def brief_answer(passage: Passage, question: str, services: Services) -> Found | None:
     """Return the passage's own answer and the span that has it; None if it gives none that can be found in it."""
-    question = standalone_question(state)
     try:
         reply = await services.generator.write(
             BRIEF_ANSWER, max_tokens=MAX_TOKENS, hidden=True, question=as_data(question), passage=readable(passage)
@@ -101,10 +100,10 @@ async def _brief_answer(passage: Passage, state: SelfRAGState, services: Service
     return (passage, answer, quote) if quote else None
 
 
-async def _checked(found: Found, state: SelfRAGState, services: Services, context: Context) -> DocumentAnswer | None:
+async def checked(found: Found, question: str, services: Services, context: Context) -> DocumentAnswer | None:
     """Return the answer if the critic finds it fully supported by its passage."""
     passage, answer, quote = found
-    claim = {"question": as_data(standalone_question(state)), "passages": numbered([passage]), "claim": as_data(answer)}
+    claim = {"question": as_data(question), "passages": numbered([passage]), "claim": as_data(answer)}
     verdict = await support_of(claim, services, context)
     if verdict["label"] != "fully supported":
         return None

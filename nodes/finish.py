@@ -18,6 +18,7 @@ from core.types import (
     Queried,
     Quote,
     StopReason,
+    Subject,
 )
 from core.wording import WORDINGS, Wording
 from grounding.answers import LONGEST_ANSWER
@@ -77,12 +78,21 @@ def with_notes(
     *,
     numbers: bool = False,
 ) -> str:
-    """Return an answer followed by the conditions on it, what other documents say, and the query that it comes from."""
-    notes = [wording_of(state["question"]).condition.format(condition=one) for one in conditions_on(state["best"])]
+    """Return an answer followed by what the question describes, the conditions on it, what other documents say, and the
+    query that it comes from.
+    """
+    subject = state.get("subject")
+    notes = [named_in(subject)] if subject else []
+    notes += [wording_of(state["question"]).condition.format(condition=one) for one in conditions_on(state["best"])]
     notes += [disagreement(conflicts, citations, state["question"], numbers=numbers)] if conflicts else []
     if queried := state.get("queried"):
         notes.append(basis(queried, state["question"]))
     return "\n\n".join([answer, *notes])
+
+
+def named_in(subject: Subject) -> str:
+    """Say what the question's description stands for."""
+    return f"{subject['description'][0].upper()}{subject['description'][1:]}: {subject['name']}"
 
 
 def sentence(question: str, outcome: Outcome, reason: StopReason, best: Candidate | None = None) -> str:

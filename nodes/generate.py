@@ -11,11 +11,12 @@ from langgraph.runtime import Runtime
 from core.errors import ModelError
 from core.types import Candidate, Claim, Draft, Drafted, Passage
 from grounding.claims import with_lead_in
+from grounding.language import language_of
 from grounding.refusals import declines
 from models.usage import LimitReachedError
 from nodes.concurrency import gather, off_loop
 from prompts.delimiters import as_data, numbered
-from prompts.generate import GENERATE, MAX_TOKENS, REDRAFT_NOT_USEFUL, REDRAFT_UNSUPPORTED
+from prompts.generate import GENERATE, IN_LANGUAGE, MAX_TOKENS, REDRAFT_NOT_USEFUL, REDRAFT_UNSUPPORTED
 from prompts.grade_documents import RELEVANCE
 from run.candidates import best_of, round_of
 from run.context import Context, Services
@@ -44,8 +45,10 @@ async def generate(state: SelfRAGState, services: Services, runtime: Runtime[Con
             found = state.get("found", state["passages"])
             ranked = sorted(found, key=lambda passage: -RELEVANCE.score(state["verdicts"][passage["id"]]))
             passages = ranked[: runtime.context.k]
-        apart = runtime.context.strategy == "per-passage"
-        groups = [[passage] for passage in passages] if apart else [passages]
+        subject, apart = state.get("subject"), runtime.context.strategy == "per-passage"
+        naming = [subject["passage"]] if subject else []
+        others = [one for one in passages if not subject or one["id"] != subject["passage"]["id"]]
+        groups = [[*naming, one] for one in others] if apart and others else [[*naming, *others]]
         groups = [group for group in groups if not any(_ids(group) == one["passages"] for one in drafted)]
         attempts = await gather(_attempt(write(GENERATE, group)) for group in groups)
         errors = [one for one in attempts if isinstance(one, Exception)]
@@ -113,11 +116,13 @@ async def _write(
         max_tokens=context.answer_tokens or MAX_TOKENS,
         temperature=context.temperature,
         question=as_data(standalone_question(state)),
+        language=IN_LANGUAGE.get(language_of(state["question"]) or "en", ""),
         passages=numbered(passages),
         **inputs,
     )
     declined = await off_loop(len(text), declines, text)
-    scores = [RELEVANCE.score(state["verdicts"][passage["id"]]) for passage in passages]
+    verdicts = state["verdicts"]
+    scores = [RELEVANCE.score(verdicts[one["id"]]) for one in passages if one["id"] in verdicts]
     return Draft(text=text, passages=passages, relevance=sum(scores) / len(scores), declined=declined)
 
 

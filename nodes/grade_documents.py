@@ -6,6 +6,7 @@ from typing import Any
 from langgraph.runtime import Runtime
 
 from core.types import Passage, Verdict
+from grounding.descriptions import may_describe
 from grounding.links import linked_pairs
 from models.calibration import relevance_features
 from nodes.concurrency import gather, off_loop
@@ -15,6 +16,7 @@ from prompts.grade_documents import RELEVANCE
 from run.context import Context, Services
 from run.state import SelfRAGState, is_joined, standalone_question
 
+CERTAIN = 0.7  # P(relevant) of the best passage, from which the question needs no second place
 MOST_PAIRS = 2  # that are graded in one search
 TOGETHER = "It answers only together with another passage."
 NOT_GRADED = Verdict(
@@ -29,7 +31,8 @@ async def grade_documents(state: SelfRAGState, services: Services, runtime: Runt
     query all are, including those left out before: the first search led to no answer, so its comparisons count for
     little. Where no passage is relevant by itself, or the relevant ones led to no answer, the pairs are graded that a
     name links: an answer may rest on two places. At most ``k`` passages are relevant, those of this search first. Where
-    none is likely enough to hold the answer, one draft is the last, and no search follows.
+    none is likely enough to hold the answer, one draft is the last, and no search follows, but for the name of what the
+    question describes.
     """
     context = runtime.context
     known = {identity: verdict for identity, verdict in state["verdicts"].items() if verdict != NOT_GRADED}
@@ -45,7 +48,8 @@ async def grade_documents(state: SelfRAGState, services: Services, runtime: Runt
         graded = dict(zip(graded, reasons, strict=True))
     all_graded = skipped | state["verdicts"] | graded
     passages, kept, linked = state["passages"], set(state.get("kept", [])), []
-    if state["searched"] > 1 or not any(RELEVANCE.is_positive(all_graded[one["id"]]) for one in passages):
+    none = not any(RELEVANCE.is_positive(all_graded[one["id"]]) for one in passages)
+    if none or (state["searched"] > 1 and not state.get("subject")):
         linked = await _linked(state, all_graded, services, context)
         all_graded |= {one["id"]: verdict for one, verdict in linked}
         there = {one["id"] for one in passages}
@@ -54,7 +58,7 @@ async def grade_documents(state: SelfRAGState, services: Services, runtime: Runt
         kept |= {one["id"] for one in earlier}
     relevant = _most_relevant(passages, all_graded, kept, context.k)
     least = context.effective_thresholds.pursued
-    pursued = not all_graded or any(RELEVANCE.score(one) >= least for one in all_graded.values())
+    pursued = best_score(all_graded) >= least
     grades = [
         {key: passage[key] for key in ("id", "source", "page", "row")} | {"verdict": all_graded[passage["id"]]}
         for passage in passages
@@ -64,6 +68,7 @@ async def grade_documents(state: SelfRAGState, services: Services, runtime: Runt
         "kept": [one["id"] for one in passages if one["id"] in kept],
         "verdicts": all_graded,
         "relevant": relevant,
+        "describes": describes_subject(state, all_graded),
         "rewrites_left": state["rewrites_left"] if pursued else 0,
         "drafts_left": state["drafts_left"] if pursued else min(1, state["drafts_left"]),
         "decided": {"relevant": len(relevant), "grades": grades, "linked": len(linked)},
@@ -121,6 +126,17 @@ async def _explained(verdict: Verdict, passage: Passage, state: SelfRAGState, se
     known = await off_loop(len(passage["text"]), of_relevance, verdict["label"], question, passage)
     inputs = {"question": as_data(question), "passage": readable(passage)}
     return await explained(services.critic, RELEVANCE, verdict, known, **inputs)
+
+
+def best_score(verdicts: Mapping[str, Verdict]) -> float:
+    """Return the highest P(relevant), 1 without any verdict."""
+    return max(map(RELEVANCE.score, verdicts.values()), default=1.0)
+
+
+def describes_subject(state: SelfRAGState, verdicts: Mapping[str, Verdict]) -> bool:
+    """Whether the first search surely finds no answer, and the question may describe what it is about."""
+    first = state["searched"] == 1 and state["rewrites_left"] > 0 and not is_joined(state)
+    return first and best_score(verdicts) < CERTAIN and may_describe(standalone_question(state))
 
 
 def unlikely_ids(state: SelfRAGState, services: Services, context: Context) -> set[str]:

@@ -4,7 +4,7 @@ from typing import Any
 
 from langgraph.runtime import Runtime
 
-from core.types import Claim, Draft
+from core.types import Claim, Draft, Subject
 from grounding.answers import repeats_question
 from grounding.claims import Statement, statements
 from nodes.check_claim import Evidence, check_claim, check_statement, criticised, unsupported
@@ -14,12 +14,15 @@ from run.candidates import is_supported
 from run.context import Context, Services
 from run.state import SelfRAGState, question_alone, standalone_question
 
+LEAST_BOTH = 0.5  # P(full) + P(partial) of a claim that rests on two places, of both together
 MOST_CLAIMS = MAX_TOKENS  # a draft of the default length cannot have more: each claim takes at least one token
 
 
 async def hallucination_check(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
     """Give every claim, concurrently, a verdict and the verbatim quote that supports it."""
     claims = await gather(_claims_of(draft, state, services, runtime.context) for draft in state["drafts"])
+    if subject := state.get("subject"):
+        claims = [[with_subject(claim, subject) for claim in one] for one in claims]
     shown = [
         {"text": claim["text"], "verdict": claim["verdict"], "quoted": claim["quote"] is not None}
         for one in claims
@@ -52,3 +55,23 @@ async def _claims_of(draft: Draft, state: SelfRAGState, services: Services, cont
     if state["drafts_left"] > 0 and not context.explain:
         checked = await gather(criticised(claim, evidence, services) for claim in checked)
     return checked + [unsupported(one, "There are too many statements to check each.") for one in found[MOST_CLAIMS:]]
+
+
+def with_subject(claim: Claim, subject: Subject) -> Claim:
+    """Return a claim about what the question describes: it rests on the name's quote too, and is as sure as both.
+
+    Where that is not sure enough it is not supported.
+    """
+    verdict, first = claim["verdict"], subject["verdict"]["probabilities"]
+    if not is_supported(claim) or claim["quote"] == subject["quote"]:
+        return claim
+    if first and (shares := verdict["probabilities"]):
+        p = (1 - first["no support"]) * (1 - shares["no support"])
+        shares = {label: share * (1 - first["no support"]) for label, share in shares.items()} | {"no support": 1 - p}
+        verdict = {**verdict, "probabilities": shares}
+        if p < LEAST_BOTH:
+            verdict |= {
+                "label": "no support",
+                "reason": "What the question describes, and this of it, are not sure together.",
+            }
+    return {**claim, "verdict": verdict, "second_quote": subject["quote"]}

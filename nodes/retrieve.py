@@ -33,19 +33,15 @@ class Search(NamedTuple):
 
 
 async def retrieve(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
-    """Find at most ``k`` passages for the last query, best first; a filter is passed only if there is one.
+    """Find at most ``k`` passages for the last query, best first.
 
     What earlier searches found and was judged relevant is kept, and comes first: an answer may rest on two places. In a
     conversation a question that was not rewritten is first searched for as it was said and with what was asked before.
     """
     context = runtime.context
-    within = {"filter": context.filter} if context.filter else {}
     searches = searches_of(state, context.k)
-    found = await gather(services.retriever.ainvoke(one.query, k=one.k, **within) for one in searches)
-    rankings = [
-        [as_passage(document) for document in documents[: one.k]]
-        for one, documents in zip(searches, found, strict=True)
-    ]
+    found = await gather(documents_for(one, services, context) for one in searches)
+    rankings = [list(map(as_passage, documents)) for documents in found]
     passages = rankings[0]
     if len(searches) > 1:
         passages = fused(rankings, [one.weight for one in searches])[: context.k]
@@ -61,6 +57,12 @@ async def retrieve(state: SelfRAGState, services: Services, runtime: Runtime[Con
         "searched": len(state["queries"]),
         "decided": {"query": state["queries"][-1], "retrieved": len(passages)},
     }
+
+
+async def documents_for(search: Search, services: Services, context: Context) -> Sequence[Document]:
+    """Return what a search finds, best first; a filter is passed only if there is one."""
+    within = {"filter": context.filter} if context.filter else {}
+    return (await services.retriever.ainvoke(search.query, k=search.k, **within))[: search.k]
 
 
 def each_once(passages: Iterable[Passage]) -> list[Passage]:

@@ -8,14 +8,17 @@ from langgraph.runtime import Runtime
 
 from core.passages import stated_by
 from core.text import shortened
-from grounding.links import bridging_query
+from core.types import Subject
 from grounding.reasons import missing_words, sentence_for
 from nodes.concurrency import off_loop
+from nodes.subjects import description_of, subject_of
 from prompts.delimiters import as_data
+from prompts.grade_documents import RELEVANCE
 from prompts.rewrite_query import MAX_TOKENS, REWRITE_QUERY
 from run.context import Context, Services
 from run.state import SelfRAGState, standalone_question
 
+LEAST_UNNAMED = 0.5  # P(relevant) of a passage that answers though nothing names what the question describes
 LONGEST_QUERY = 300
 LONGEST_KNOWN = 250  # characters of a sentence that is known
 MOST_KNOWN = 3  # sentences
@@ -25,25 +28,41 @@ MOST_MISSING = 6  # words
 async def rewrite_query(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
     """Add a query that was not tried yet; if there is none, no rewrites are left.
 
-    If a passage brings in a name that the question lacks, the query is that name and the words that are still missing.
-    Otherwise the model writes one, given what is known and what is missing, unless ``rewriting`` is "names".
+    If the question describes what it is about, and a passage names that, the query is the question with the name in its
+    place, and the run goes on with that. Else the model writes one, given what is known and what is missing, unless
+    ``rewriting`` is "names".
     """
-    tried = state["queries"]
-    found = state.get("found", state["passages"])
-    size = sum(len(passage["text"]) for passage in found)
-    query = await off_loop(size, bridging_query, standalone_question(state), found) or ""
-    if (not query or _is_among(tried, query)) and runtime.context.rewriting != "names":
-        query = await written_query(state, services)
+    tried, question = state["queries"], standalone_question(state)
+    if state.get("describes") and not state["drafted"]:
+        span = await description_of(question, services)
+        if span and (subject := await subject_of(question, span, services, runtime.context)):
+            return _new_query(state, subject["question"], runtime.context) | _about(subject)
+        # What does not name its subject hardly answers the question.
+        least = LEAST_UNNAMED if span else 0.0
+        relevant = [one for one in state["relevant"] if RELEVANCE.score(state["verdicts"][one]) >= least]
+        if span or relevant or not state["rewrites_left"]:
+            return {"relevant": relevant, "decided": {"query": None}}
+    query = await written_query(state, services) if runtime.context.rewriting != "names" else ""
     query = query[:LONGEST_QUERY]
     if not query or _is_among(tried, query):
         return {"rewrites_left": 0, "decided": {"query": None}}
+    return _new_query(state, query, runtime.context)
+
+
+def _new_query(state: SelfRAGState, query: str, context: Context) -> dict[str, Any]:
     return {
-        "queries": [*tried, query],
+        "queries": [*state["queries"], query],
         "rewrites_left": state["rewrites_left"] - 1,
-        "drafts_left": runtime.context.effective_limits.drafts,
+        "drafts_left": context.effective_limits.drafts,
         "drafts": [],
         "decided": {"query": query},
     }
+
+
+def _about(subject: Subject) -> dict[str, Any]:
+    """Return what changes once the subject is known: this search is the last, and what it finds is yet to be judged."""
+    decided = {"query": subject["question"], **{key: subject[key] for key in ("description", "name", "verdict")}}
+    return {"subject": subject, "rewrites_left": 0, "verdicts": {}, "relevant": [], "decided": decided}
 
 
 async def written_query(state: SelfRAGState, services: Services) -> str:

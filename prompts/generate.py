@@ -5,21 +5,25 @@ from langchain_core.prompts import ChatPromptTemplate
 from prompts.conversation import BOND, LEASE, MUSEUM, PASSAGES, QUESTION, SYSTEM, example
 
 MAX_TOKENS = 400
+# The examples are in English, and small models go on in their language.
+IN_LANGUAGE = {"de": " in German", "fr": " in French", "es": " in Spanish", "zh": " in Chinese"}
 
-TASK = QUESTION + "Write the answer."
+TASK = QUESTION + "Write the answer{language}."
 
 GENERATE = ChatPromptTemplate.from_messages(
     [
         SYSTEM,
         *example(
             [BOND, LEASE],
-            TASK.format(question="How can the lease be ended early?"),
+            TASK.format(question="How can the lease be ended early?", language=""),
             "Either party may end the lease early by giving six months' notice in writing.",
         ),
-        *example([MUSEUM], TASK.format(question="How much does a ticket to the museum cost?"), "I don't know."),
+        *example(
+            [MUSEUM], TASK.format(question="How much does a ticket to the museum cost?", language=""), "I don't know."
+        ),
         ("human", PASSAGES + TASK),
     ]
-)
+).partial(language="")
 
 # What plain retrieve-and-generate asks, with which Self-RAG is compared.
 PLAIN = ChatPromptTemplate.from_messages(

@@ -95,11 +95,11 @@ class Context(BaseModel):
     those of drafts; None is 0, where the model takes one, and the prompt's own length. ``filter`` holds for every
     search of the question, also when it is resumed; a retriever must know it if it is set.
 
-    With ``rewriting`` ``names`` only a name that a passage adds leads to another query; with ``model`` the model writes
-    one where there is none. ``ratings`` says which drafts are rated for usefulness: ``all``, or only those written
-    without documents. ``follow_ups`` says what becomes of a question that leans on earlier ones: with ``search`` it is
-    joined with them and both are searched for, with ``rewrite`` the model writes it anew. None is what was measured to
-    be worth its calls with the model.
+    With ``rewriting`` ``names`` only the name of what the question describes leads to another query; with ``model`` the
+    model writes one where there is none. ``ratings`` says which drafts are rated for usefulness: ``all``, or only those
+    written without documents. ``follow_ups`` says what becomes of a question that leans on earlier ones: with
+    ``search`` it is joined with them and both are searched for, with ``rewrite`` the model writes it anew. None is what
+    was measured to be worth its calls with the model.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

@@ -20,8 +20,8 @@ class SelfRAGState(TypedDict, total=False):
     """The state of one question, whose keys docs/architecture.md explains; the first node resets all that are no input.
 
     A checkpoint of an older version lacks ``kept``, ``found``, ``candidates``, ``rates``, ``compares``, ``differing``,
-    ``conflicts``, ``table``, ``queried`` and what a conversation adds; its ``fallback`` is True for ``direct`` and
-    False for ``abstain``.
+    ``conflicts``, ``table``, ``queried``, ``describes``, ``subject`` and what a conversation adds; its ``fallback`` is
+    True for ``direct`` and False for ``abstain``.
     """
 
     question: str
@@ -38,6 +38,8 @@ class SelfRAGState(TypedDict, total=False):
     rewrites_left: int
     drafts_left: int
     fallback: types.Fallback | bool
+    describes: bool
+    subject: types.Subject | None
     passages: list[types.Passage]
     kept: list[str]
     found: list[types.Passage]
@@ -67,8 +69,12 @@ class SelfRAGState(TypedDict, total=False):
 
 
 def standalone_question(state: SelfRAGState) -> str:
-    """Return the question as it is judged and drafted for; a checkpoint of an older version has ``question`` alone."""
-    return state.get("standalone") or state["question"]
+    """Return the question as it is judged and drafted for, with the name of what it describes once that is known.
+
+    A checkpoint of an older version has ``question`` alone.
+    """
+    subject = state.get("subject")
+    return subject["question"] if subject else state.get("standalone") or state["question"]
 
 
 def question_alone(state: SelfRAGState) -> str:
@@ -78,4 +84,5 @@ def question_alone(state: SelfRAGState) -> str:
 
 def is_joined(state: SelfRAGState) -> bool:
     """Return True if the question leans on earlier ones and was only joined with them, not rewritten."""
-    return not state.get("rewritten") and standalone_question(state) != state["question"]
+    joined = state.get("standalone") or state["question"]
+    return not state.get("rewritten") and not state.get("subject") and joined != state["question"]

@@ -22,6 +22,7 @@ from models.usage import Budget, LimitReachedError, NodeBudget
 from prompts.choice import Choice
 from prompts.compare_answers import BRIEF_ANSWER
 from prompts.contextualize import CONTEXTUALIZE
+from prompts.described import DESCRIBED
 from prompts.direct_generate import DIRECT_GENERATE
 from prompts.explain import CRITICISE, EXPLAIN
 from prompts.generate import GENERATE, PLAIN, REDRAFT_NOT_USEFUL, REDRAFT_UNSUPPORTED
@@ -43,6 +44,7 @@ PROMPTS = (
     ("direct", DIRECT_GENERATE),
     ("standalone", CONTEXTUALIZE),
     ("brief", BRIEF_ANSWER),
+    ("described", DESCRIBED),
     ("question", WRITE_QUESTION),
     ("changed", CHANGE_WORD),
     ("table", QUERY_TABLE),
@@ -57,6 +59,7 @@ SCRIPTS = {
     "standalone": "standalone",
     "question": "questions",
     "changed": "changed",
+    "described": "described",
     "table": "selects",
     "table again": "selects_again",
 }
@@ -211,6 +214,7 @@ class ScriptedGenerator:
     standalone: Sequence[Said] = ()
     questions: Sequence[Said] = ()
     changed: Sequence[Said] = ()
+    described: Sequence[Said] = ()
     selects: Sequence[Said] = ()
     selects_again: Sequence[Said] = ()
     brief: Mapping[str, Said] = field(default_factory=dict)

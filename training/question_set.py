@@ -4,6 +4,11 @@
 
 Half of a family's questions have an answer. The passages of all its rows are the files of ``FAMILY/documents``;
 ``FAMILY/questions.jsonl`` is the question set.
+
+    python -m training.question_set --musique report --mirror ~/mirror --out eval
+
+writes questions of MuSiQue that no adapter was trained on, from one half of its test rows: 80 with an answer, which
+takes two to four paragraphs, and 40 without one, over the paragraphs of 300 questions.
 """
 
 from __future__ import annotations
@@ -17,26 +22,53 @@ from typing import Any
 
 from benchmarks.harness import option_parser
 from training.layout import rows_of
-from training.rows import ROWS
+from training.row_sources import PARAGRAPH, Sources, prompted
+from training.rows import MIRROR, RAMDOCS, ROWS
 
 
 def main() -> None:
     """Write a folder for each family."""
     parser = option_parser(__doc__, most=40, seed=1, out=Path("eval/left-out"))
     parser.add_argument("--families", default="nq,repliqa")
+    parser.add_argument("--musique", choices=("tuning", "report"))
+    parser.add_argument("--mirror", type=Path, default=MIRROR)
     options = parser.parse_args()
+    if options.musique:
+        written(options.out / "musique", *untrained(Sources(options.mirror, RAMDOCS), options.musique))
+        return
     for family in options.families.split(","):
         rows = list(rows_of(ROWS, [family]))
-        folder = options.out / family
-        (folder / "documents").mkdir(parents=True, exist_ok=True)
-        texts = dict.fromkeys(one["text"] for row in rows for one in row["passages"])
-        for number, text in enumerate(texts):
-            (folder / "documents" / f"passage-{number}.txt").write_text(text, encoding="utf-8")
+        texts = list(dict.fromkeys(one["text"] for row in rows for one in row["passages"]))
         Random(options.seed).shuffle(rows)
-        chosen = map(question_of, islice(alternating(rows), options.most))
-        path = folder / "questions.jsonl"
-        path.write_text("".join(f"{json.dumps(one, ensure_ascii=False)}\n" for one in chosen), encoding="utf-8")
-        print(f"{path}: {options.most} questions, {len(texts)} passages")
+        written(options.out / family, texts, list(map(question_of, islice(alternating(rows), options.most))))
+
+
+def written(folder: Path, texts: Sequence[str], questions: Sequence[Mapping[str, Any]]) -> None:
+    """Write the documents and the question set."""
+    (folder / "documents").mkdir(parents=True, exist_ok=True)
+    for number, text in enumerate(texts):
+        (folder / "documents" / f"passage-{number}.txt").write_text(text, encoding="utf-8")
+    path = folder / "questions.jsonl"
+    path.write_text("".join(f"{json.dumps(one, ensure_ascii=False)}\n" for one in questions), encoding="utf-8")
+    print(f"{path}: {len(questions)} questions, {len(texts)} passages")
+
+
+def untrained(sources: Sources, half: str) -> tuple[list[str], list[dict[str, Any]]]:
+    """Return the paragraphs of 300 questions of MuSiQue's test rows, half of which are for tuning, and 120 of these."""
+    trained = {row[2] for row in prompted(sources, "musique", ("train", "val", "val2"))}
+    rows = [row for row in prompted(sources, "musique", ("test",)) if row[2] not in trained]
+    shuffled, known, drawn = Random(7), set[str](), list[list[Any]]()
+    for side in ([row for row in rows if row[3]], [row for row in rows if not row[3]]):
+        shuffled.shuffle(side)
+        drawn.append([row for row in side if row[2] not in known])
+        known |= {row[2] for row in side}
+    sides = [one[len(one) // 2 :] if half == "report" else one[: len(one) // 2] for one in drawn]
+    asked, others = [one for side, most in zip(sides, (80, 40), strict=True) for one in side[:most]], []
+    for side, (first, last) in zip(sides, ((80, 200), (40, 100)), strict=True):
+        others += side[first:last]
+    texts = dict.fromkeys(part.strip() for row in asked + others for part in PARAGRAPH.split(row[1])[1:])
+    Random(1).shuffle(asked)
+    return list(texts), [question_of({"id": i, "question": q, "answers": [a] if a else []}) for i, _, q, a in asked]
 
 
 def question_of(row: Mapping[str, Any]) -> dict[str, Any]:

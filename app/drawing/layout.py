@@ -73,7 +73,7 @@ EDGES: dict[tuple[str, str], Edge] = {
     ),
     ("query_table", "finish"): Edge("no result", ("right", 0.25), ("right", 0), ("right_edge",), label_at=(2.5, 0, -6)),
     ("grade_documents", "generate"): Edge("some relevant, or fallback", label_at=(0.5, 8, 4), anchor="start"),
-    ("grade_documents", "rewrite_query"): Edge("none relevant", ("left", 0), ("right", 0), label_at=(0.5, 0, -6)),
+    ("grade_documents", "rewrite_query"): Edge("not answered yet", ("left", 0), ("right", 0), label_at=(0.5, 0, -6)),
     ("grade_documents", "direct_generate"): Edge("none: fallback", ("right", 0), ("left", 0), label_at=(0.5, 6, 14)),
     ("grade_documents", "finish"): Edge(
         "none, no rewrites left",
@@ -90,7 +90,7 @@ EDGES: dict[tuple[str, str], Edge] = {
         ("under decide", "beside_aisle"),
         label_at=(1.25, 0, -6),
     ),
-    ("rewrite_query", "generate"): Edge("fallback", ("bottom", -0.2), ("left", 0), label_at=(1.73, 0, -6)),
+    ("rewrite_query", "generate"): Edge("draft after all", ("bottom", -0.2), ("left", 0), label_at=(1.73, 0, -6)),
     ("rewrite_query", "finish"): Edge(
         "no new query", ("bottom", 0), ("left", 0), ("under grade_documents", "give_up"), label_at=(1.5, -8, 13)
     ),

@@ -19,7 +19,7 @@ PURPOSES = {
     "decide": "are documents needed?",
     "retrieve": "search the documents",
     "query_table": "ask all rows of a table",
-    "rewrite_query": "another query",
+    "rewrite_query": "a name, or another query",
     "grade_documents": "is each passage relevant?",
     "direct_generate": "answer without documents",
     "generate": "draft from the passages",

@@ -37,10 +37,6 @@ def nothing_missing(*_: Any, **__: Any) -> list[str]:
     return []
 
 
-def no_query(*_: Any) -> None:
-    """No passage leads on to a query."""
-
-
 def is_never(*_: Any) -> bool:
     """A rule that no sentence meets."""
     return False
@@ -70,7 +66,7 @@ ABLATIONS = (
     Ablation("ratings-direct", "ratings=direct"),
     Ablation("ratings-all", "ratings=all"),
     Ablation("no-pairs", functions={"nodes.grade_documents.linked_pairs": nothing_missing}),
-    Ablation("no-bridging-query", functions={"nodes.rewrite_query.bridging_query": no_query}),
+    Ablation("no-descriptions", functions={"nodes.grade_documents.may_describe": is_never}),
     Ablation("rewriting-names", "rewriting=names"),
     Ablation("rewriting-model", "rewriting=model"),
     Ablation("rewrites-0", "rewrites=0"),

@@ -133,6 +133,8 @@ function inShort(name, decided, summary) {
       return counted(decided.retrieved, "passage");
     case "grade_documents":
       return `${decided.relevant} of ${decided.grades.length} relevant`;
+    case "rewrite_query":
+      return decided.name ?? summary;
     case "generate":
       return decided.declined
         ? "declines"

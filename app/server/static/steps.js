@@ -67,6 +67,9 @@ export class Steps {
 function verdictsOf(node, decided) {
   if (decided.stop) return [];
   switch (node) {
+    case "query_table":
+    case "rewrite_query":
+      return decided.verdict ? [verdictLine(decided.verdict, decided.name ?? decided.query)] : [];
     case "decide":
       return decided.verdict ? [verdictLine(decided.verdict)] : [];
     case "grade_documents":

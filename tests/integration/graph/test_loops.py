@@ -66,11 +66,11 @@ async def test_a_claim_that_a_redraft_keeps_is_not_judged_again() -> None:
 
 
 async def test_an_answer_rests_on_two_places_and_cites_both() -> None:
-    """The second place is found by a name that the first gives, without a call for the query."""
-    question = "Where did the leader of the Skarvik harbour survey study?"
+    """A name that only the two passages share links them."""
+    question = "Where did the Skarvik harbour survey leader study?"
     survey = document("The survey of Skarvik harbour was led by Runa Tveit.", source="survey.md")
     tveit = document("Runa Tveit studied hydrography in Plymouth.", source="staff.md")
-    retriever = ScriptedRetriever({question: [survey], "Runa Tveit leader study": [tveit]})
+    retriever = ScriptedRetriever({question: [survey, tveit]})
     both = survey.page_content, tveit.page_content
     judge = critic(relevance=lambda text: "relevant" if all(one in text for one in both) else "irrelevant")
     answer = "Runa Tveit, the leader of the Skarvik harbour survey, studied in Plymouth."

@@ -56,7 +56,38 @@ async def test_the_first_draft_reads_all_relevant_passages_and_only_those() -> N
     assert update["drafts"] == [draft("It scatters.", ["a", "c"], relevance=pytest.approx(0.8))]  # type: ignore[arg-type]
     assert (update["drafts_left"], update["claims"], update["uses"]) == (1, [], [])
     read = '<passage id="1">\na\n</passage>\n<passage id="2">\nc\n</passage>'
-    assert generator.inputs("draft") == [{"question": "Why is the sky blue?", "passages": read}]
+    assert generator.inputs("draft") == [{"question": "Why is the sky blue?", "language": "", "passages": read}]
+
+
+@pytest.mark.parametrize(
+    ("question", "language"),
+    [("Wie lange gilt die Garantie der Pumpe?", " in German"), ("天空为什么是蓝色的？", " in Chinese"), ("Why?", "")],
+)
+async def test_the_draft_is_asked_for_in_the_language_of_the_question(question: str, language: str) -> None:
+    generator = ScriptedGenerator(drafts=["It scatters."])
+    await wrote({**FOUND, "question": question}, generator)
+    assert generator.inputs("draft")[0]["language"] == language
+
+
+@pytest.mark.parametrize(
+    ("strategy", "relevant", "read"),
+    [
+        ("combined", ["a", "c"], [["n", "a", "c"]]),
+        ("per-passage", ["a", "c"], [["n", "a"], ["n", "c"]]),
+        ("per-passage", ["n"], [["n"]]),
+        ("combined", ["n", "a"], [["n", "a"]]),
+    ],
+)
+async def test_each_draft_reads_the_passage_that_names_what_the_question_describes(
+    strategy: str, relevant: list[str], read: list[list[str]]
+) -> None:
+    generator = ScriptedGenerator(drafts=["It is 9.", "It is 10."])
+    subject = {"passage": passage("n", similarity=0.5), "question": "How old is Runa Tveit?"}
+    begun = {"passages": [*map(passage, "anc")], "relevant": relevant, "subject": subject}
+    grades = {"verdicts": {one: verdict("relevant") for one in relevant}}
+    update = await wrote({**begun, **grades}, generator, strategy=strategy)
+    assert [[one["id"] for one in each["passages"]] for each in update["drafts"]] == read
+    assert generator.inputs("draft")[0]["question"] == "How old is Runa Tveit?"
 
 
 async def test_per_passage_writes_one_draft_for_each_and_one_that_declines_is_known() -> None:

@@ -124,7 +124,7 @@ async def test_the_reason_is_for_the_label_after_the_threshold() -> None:
 SURVEY = "The survey of Skarvik harbour was led by Runa Tveit."
 TVEIT = "Runa Tveit studied hydrography in Plymouth."
 TWO = [passage(SURVEY, similarity=0.6), passage(TVEIT, similarity=0.3)]
-SEARCHED = {"question": "Where did the leader of the Skarvik harbour survey study?", "found": TWO, "searched": 1}
+SEARCHED = {"question": "Where did the Skarvik harbour survey leader study?", "found": TWO, "searched": 1}
 
 
 def joint(label: str) -> ScriptedCritic:
@@ -172,3 +172,24 @@ async def test_no_passage_of_a_follow_up_that_was_joined_is_left_ungraded(standa
     begun = {"question": "And at night?", "standalone": standalone}
     await graded(critic, found, begun, fits=gate, thresholds=Thresholds(graded=0.5))
     assert [subject for _, subject in critic.asked] == judged
+
+
+@pytest.mark.parametrize(
+    ("p", "begun", "describes"),
+    [
+        (0.69, {}, True),
+        (0.01, {}, True),
+        (0.7, {}, False),
+        (0.3, {"question": "When was the hall built?"}, False),
+        (0.3, {"searched": 2}, False),
+        (0.3, {"rewrites_left": 0}, False),
+        (0.3, {"standalone": "Where is Norhavn? Who is the mayor of Ida Kestrel's birthplace?"}, False),
+    ],
+)
+async def test_a_question_that_describes_its_subject_is_asked_for_its_name_unless_the_first_search_answers_it(
+    p: float, begun: dict[str, Any], describes: bool
+) -> None:
+    critic = judging(verdict("relevant", {"relevant": p, "irrelevant": 1 - p}))
+    asked = {"question": "Who is the mayor of Ida Kestrel's birthplace?", "searched": 1, **begun}
+    update = await graded(critic, [passage("a")], asked, thresholds=Thresholds(pursued=0.5))
+    assert update["describes"] is describes

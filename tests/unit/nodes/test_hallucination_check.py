@@ -239,3 +239,27 @@ async def test_the_critic_is_told_the_verdict_or_for_a_redraft_asked_what_is_wro
     assert found["verdict"]["reason"] == "The sea is not named so."
     assert model.calls[1][0][-1].text.startswith(asked)
     model.done()
+
+
+@pytest.mark.parametrize(
+    ("label", "p", "kept"),
+    [
+        ("partially supported", 0.625, ("partially supported", 0.5)),
+        ("fully supported", 0.62, ("no support", 0.496)),
+        ("no support", 0.2, ("no support", 0.2)),
+    ],
+)
+async def test_a_claim_about_what_a_passage_names_rests_on_its_quote_too_and_is_as_sure_as_both(
+    label: str, p: float, kept: tuple[str, float]
+) -> None:
+    naming = "Runa Tveit led the survey."
+    quote = {"passage": naming, "start": 0, "end": len(naming)}
+    sure = verdict("fully supported", {"fully supported": 0.7, "partially supported": 0.1, "no support": 0.2})
+    subject = {"question": "What does Runa Tveit keep?", "quote": quote, "verdict": sure}
+    given = {"fully supported": p - 0.1, "partially supported": 0.1, "no support": 1 - p}
+    before = state(drafts=[draft("Runa Tveit keeps bees.", [naming, "Runa Tveit keeps bees."])], subject=subject)
+    ((claim,),) = (await run_node(hallucination_check, before, critic=judging(verdict(label, given))))["claims"]
+    assert claim.get("second_quote") == (None if label == "no support" else quote)
+    shares = claim["verdict"]["probabilities"]
+    assert (claim["verdict"]["label"], 1 - shares["no support"]) == (kept[0], pytest.approx(kept[1]))
+    assert sum(shares.values()) == pytest.approx(1)

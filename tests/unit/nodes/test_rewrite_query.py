@@ -4,7 +4,16 @@ import pytest
 
 from nodes.rewrite_query import cleaned, rewrite_query
 from run.context import Limits
-from tests.scripted import ScriptedGenerator, draft, passage, run_node, state
+from tests.scripted import (
+    ScriptedCritic,
+    ScriptedGenerator,
+    ScriptedRetriever,
+    draft,
+    passage,
+    run_node,
+    state,
+    verdict,
+)
 
 
 async def rewritten(said: str, **changes: Any) -> tuple[dict[str, Any], ScriptedGenerator]:
@@ -55,16 +64,6 @@ async def test_a_question_cannot_forge_a_turn() -> None:
     assert generator.inputs("query") == [{"question": "Why?‹|im_end|>", "tried": "- Why?‹|im_end|>", "known": ""}]
 
 
-async def test_a_name_that_the_nearest_passage_adds_makes_the_query_without_a_call() -> None:
-    found = [passage("The survey of Skarvik harbour was led by Runa Tveit.")]
-    question = "Where did the leader of the Skarvik harbour survey study?"
-    update, generator = await rewritten("unused", question=question, queries=[question], found=found)
-    assert update["queries"] == [question, "Runa Tveit leader study"]
-    assert generator.asked == []
-    again, generator = await rewritten("Tveit career", question=question, queries=update["queries"], found=found)
-    assert again["queries"][-1] == "Tveit career"
-
-
 async def test_without_such_a_name_the_model_writes_a_query_only_if_it_may() -> None:
     generator = ScriptedGenerator()  # which has no query to give
     update = await run_node(
@@ -80,3 +79,85 @@ async def test_the_model_is_told_what_is_meant_what_is_known_and_what_is_missing
     _, generator = await rewritten("age", question=said, standalone=meant, queries=[said], **found)
     known_ = "\nKnown:\n- The hall has a ceiling of oak ‹|im_end|> wood.\nMissing: old, winter"
     assert generator.inputs("query") == [{"question": meant, "tried": f"- {said}", "known": known_}]
+
+
+QUESTION = "Where did the leader of the Skarvik harbour survey study?"
+ASKED = "Who or what is the leader of the Skarvik harbour survey?"
+NAMING = "The survey of Skarvik harbour was led by Runa Tveit."
+
+
+async def named(
+    described: str = "the leader of the Skarvik harbour survey",
+    brief: str = "Runa Tveit",
+    relevance: Any = "relevant",
+    support: Any = "fully supported",
+    **changes: Any,
+) -> tuple[dict[str, Any], ScriptedGenerator]:
+    """What the node writes for a question that describes somebody, and the generator that it asked."""
+    begun = {
+        "question": QUESTION,
+        "queries": [QUESTION],
+        "describes": True,
+        "searched": 1,
+        "relevant": [NAMING],
+        **changes,
+    }
+    queries = ["Skarvik survey studies"]
+    generator = ScriptedGenerator(described=[described], brief={NAMING: brief}, queries=queries)
+    critic = ScriptedCritic(otherwise={"relevance": relevance, "support": support})
+    retriever = ScriptedRetriever({ASKED: [NAMING]})
+    update = await run_node(rewrite_query, state(**begun), generator, critic, retriever, limits=Limits(drafts=3))
+    return update, generator
+
+
+async def test_what_the_question_describes_is_named_by_a_passage_and_the_rest_is_asked_with_the_name() -> None:
+    update, _ = await named()
+    left = "Where did Runa Tveit study?"
+    assert update["queries"] == [QUESTION, left]
+    subject = update["subject"]
+    assert (subject["name"], subject["question"], subject["asked"]) == ("Runa Tveit", left, ASKED)
+    quote = subject["quote"]
+    assert subject["passage"]["text"][quote["start"] : quote["end"]] == NAMING
+    # Nothing was judged for the new question, and its search is the last.
+    assert (update["verdicts"], update["relevant"], update["rewrites_left"], update["drafts_left"]) == ({}, [], 0, 3)
+
+
+UNNAMED = [
+    {"brief": "none"},
+    {"brief": "Edda Lund"},  # stands nowhere in the passage
+    {"brief": "Skarvik harbour"},  # only repeats the question
+    {"relevance": "irrelevant"},
+    {"support": "partially supported"},
+    {"support": "no support"},
+]
+
+
+@pytest.mark.parametrize("changes", UNNAMED)
+async def test_without_a_sure_name_only_what_likely_answers_by_itself_is_drafted_from(changes: dict[str, Any]) -> None:
+    likely, unlikely = ({"relevant": p, "irrelevant": 1 - p} for p in (0.5, 0.49))
+    verdicts = {"a": verdict("relevant", likely), "b": verdict("relevant", unlikely)}
+    update, _ = await named(**changes, relevant=["a", "b"], verdicts=verdicts)
+    assert update == {"relevant": ["a"], "decided": {"query": None}}
+
+
+@pytest.mark.parametrize("described", ["the Skarvik", "somebody else"])
+async def test_where_nothing_is_described_all_that_is_relevant_is_drafted_from(described: str) -> None:
+    verdicts = {"a": verdict("relevant", {"relevant": 0.2, "irrelevant": 0.8})}
+    update, _ = await named(described, relevant=["a"], verdicts=verdicts)
+    assert update == {"relevant": ["a"], "decided": {"query": None}}
+
+
+async def test_where_nothing_is_described_or_relevant_another_query_is_written_while_rewrites_are_left() -> None:
+    update, _ = await named("somebody else", relevant=[])
+    assert update["queries"][-1] == "Skarvik survey studies"
+    assert (await named("somebody else", relevant=[], rewrites_left=0))[0] == {
+        "relevant": [],
+        "decided": {"query": None},
+    }
+
+
+async def test_once_a_draft_failed_nothing_is_named() -> None:
+    drafted = [{"passages": [NAMING], "text": "In Bergen."}]
+    update, generator = await named(drafted=drafted)
+    assert "subject" not in update
+    assert generator.inputs("described") == []

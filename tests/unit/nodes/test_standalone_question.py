@@ -6,7 +6,6 @@ import pytest
 
 from nodes.grade_documents import grade_documents
 from nodes.hallucination_check import hallucination_check
-from nodes.rewrite_query import rewrite_query
 from tests.scripted import ScriptedCritic, draft, passage, run_node, state
 
 SAID = "And in winter?"
@@ -24,13 +23,6 @@ async def test_a_name_of_what_is_meant_may_stand_in_a_claim(asked: str, label: s
     begun = meaning(asked, drafts=[draft(text, ["The harbour freezes over."])], drafts_left=0)
     update = await run_node(hallucination_check, begun, critic=critic)
     assert update["claims"][0][0]["verdict"]["label"] == label
-
-
-async def test_a_query_goes_on_from_a_name_that_is_near_to_what_is_meant() -> None:
-    found = [passage("The survey of Skarvik harbour was led by Runa Tveit.")]
-    begun = meaning("Where did the leader of the Skarvik harbour survey study?", found=found)
-    update = await run_node(rewrite_query, begun, rewriting="names")
-    assert update["queries"][-1] == "Runa Tveit leader study winter"
 
 
 async def test_the_reason_of_a_grade_is_by_what_is_meant() -> None:

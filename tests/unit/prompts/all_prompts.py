@@ -4,6 +4,7 @@ from prompts.answer_check import USEFULNESS
 from prompts.compare_answers import BRIEF_ANSWER
 from prompts.contextualize import CONTEXTUALIZE
 from prompts.decide import RETRIEVE
+from prompts.described import DESCRIBED
 from prompts.direct_generate import DIRECT_GENERATE
 from prompts.explain import EXPLAIN
 from prompts.generate import GENERATE, PLAIN, REDRAFT_NOT_USEFUL, REDRAFT_UNSUPPORTED
@@ -17,6 +18,7 @@ PROMPTS = {
     "compare_answers-brief": BRIEF_ANSWER,
     "contextualize": CONTEXTUALIZE,
     "decide": RETRIEVE.messages,
+    "described": DESCRIBED,
     "direct_generate": DIRECT_GENERATE,
     "explain": USEFULNESS.messages + EXPLAIN,
     "generate": GENERATE,

@@ -198,6 +198,11 @@ CHANGES = [
         ("grade_documents", {"relevant": 1, "grades": [GRADE]}, "1 relevant: b.pdf p. 2 relevant"),
         ("grade_documents", {"relevant": 0, "grades": []}, "nothing to grade"),
         ("rewrite_query", {"query": None}, "no other query found"),
+        (
+            "rewrite_query",
+            {"query": "Where did Ida study?", "description": "the head of it", "name": "Ida"},
+            "the head of it: Ida; “Where did Ida study?”",
+        ),
         ("generate", {"declined": True, "redraft": False, "text": "I don't know."}, "the draft declines"),
         ("generate", {"declined": False, "redraft": False, "texts": ["Blue.", "Red."]}, "2 drafts: Blue. | Red."),
         ("generate", {"declined": False, "redraft": True, "text": None}, "redraft: the same as before"),

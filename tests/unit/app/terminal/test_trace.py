@@ -29,6 +29,11 @@ STEPS: dict[str, tuple[dict[str, Any], str, list[str]]] = {
         "relevant; unknown",
         [f"relevant · lease.txt · {LONG}", f"unknown · lease.txt · {LONG}"],
     ),
+    "rewrite_query": (
+        {"query": "Who?", "description": "its head", "name": "Ida", "verdict": verdict("fully supported", None, LONG)},
+        "its head: Ida; “Who?”",
+        [f"fully supported · “Ida” · {LONG}"],
+    ),
     "hallucination_check": (
         {"claims": [{"text": CLAIM, "verdict": verdict("no support", None, LONG), "quoted": False}]},
         "no support",

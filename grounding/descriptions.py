@@ -1,0 +1,82 @@
+"""Find out whether a question describes what it asks about instead of naming it, and where it does so."""
+
+import re
+
+from core.words import STOP_WORDS
+from grounding.links import named
+
+# A clause, a genitive or a preposition that may describe something; the model finds out what it is.
+DESCRIBES = re.compile(
+    r"\w[^\w\s]{0,3}\s+(?:(?:in|on|at|by|from|with|of|for|to|under)\s+)?(?:who|whom|whose|that|which|where)\b"
+    r"|['’]s?\s+\w"
+    r"|\b(?:the|an?)\s+\w+(?:\s+\w+)?\s+(?:of|in|for|to|by|with|on|at|featured|containing)\s+\w"
+    r"|,\s*(?:in |an |mit |von |für |auf )?(?:der|die|das|den|dem|deren|dessen|welche[rnms]?)\b|\b(?:des|der|vom)\s+\w"
+    r"|\b(?:qui|que|dont|où|du|de|auquel|duquel|quien|cuy[oa]s?|donde|del)\b",
+    re.IGNORECASE,
+)
+WORD = re.compile(r"\w[\w'’.-]*")
+HEAD = re.compile(r"^.*?\b(?:of|with|by|from|von|der|des|de|du|del)\s+", re.IGNORECASE)
+# The description in what begins with a name: Macbeth by the poet of Halmar.
+AFTER_NAME = re.compile(r"(?!(?:the|an?)\b)[^'’]*?\b(?:by|of|from|in|on|with|for)\s+(?=(?:the|an?)\s)", re.IGNORECASE)
+# What is asked of it, copied too: the band signed to, the firm part of.
+TO_VERB = re.compile(r"(?<=\S)\s+\w+\s+(?:to|of|in|at|by|from|for|with|on)$", re.IGNORECASE)
+VERB = re.compile(r"(?<=\S)\s+[a-z]+$")
+HELPER = re.compile(r"\b(?:do|does|did|can|could|must|may|might|will|would|shall|should)\s*$", re.IGNORECASE)
+OF_GERMAN = re.compile(r"\b(?:des|von|vom)\b")  # whose nouns are written like names
+ASKING = STOP_WORDS | frozenset(
+    """wer wen wem was wie wo wann warum welche welcher welches welchen welchem ist sind war waren hat hatte wird wurde
+    der die das dem den des ein eine von vom am im zu qui que quoi où quand comment quel quelle quels quelles est sont
+    était a été le la les l du de d un une en quién quien qué cuál cual dónde cuándo cómo es son fue el los las del una
+    por para""".split()
+)
+NUMBER = re.compile(r"\d")
+
+
+def may_describe(question: str) -> bool:
+    """Whether the question may describe what it is about by something else that it names, or numbers.
+
+    It is a rough look, for which no model is asked.
+    """
+    return _is_anchored(question) and DESCRIBES.search(question) is not None
+
+
+def description_in(reply: str, question: str) -> tuple[int, int] | None:
+    """Return where the description that the model copied stands in the question; None if it is no description.
+
+    Words that the reply adds are left out. It must say more than a name, and something must be asked about it.
+    """
+    words = [match.group() for match in WORD.finditer(reply)]
+    runs = (run for count in range(len(words), 1, -1) for run in (words[:count], words[-count:]))
+    for run in runs:
+        if found := re.search(r"\W+".join(map(re.escape, run)), question, re.IGNORECASE):
+            start, end = found.span()
+            if HELPER.search(question[:start]) and not WORD.search(question[end:]):
+                verb = VERB.search(question, start, end)  # copied too
+                if not verb:
+                    return None
+                end = verb.start()
+            if name := AFTER_NAME.match(question, start, end):
+                start = name.end()
+            while verb := TO_VERB.search(question, start, end):
+                end = verb.start()
+            while not _asks(question[:start] + question[end:]):
+                head = HEAD.match(question[start:end])
+                if not head:
+                    return None
+                start += head.end()
+            span = question[start:end]
+            return (start, end) if _is_anchored(span) and _says_more_than_names(span) else None
+    return None
+
+
+def _is_anchored(text: str) -> bool:
+    return bool(NUMBER.search(text) or named(text, surely=True))
+
+
+def _asks(rest: str) -> bool:
+    return not {word.casefold() for word in WORD.findall(rest)} <= ASKING
+
+
+def _says_more_than_names(span: str) -> bool:
+    own = any(word[0].islower() and word.casefold() not in ASKING for word in WORD.findall(span))
+    return own or OF_GERMAN.search(span) is not None

@@ -1,0 +1,71 @@
+"""A question that describes what it is about is answered from two places, both quoted, or not at all."""
+
+from typing import Any, cast
+
+import pytest
+
+from graph.builder import build_graph
+from run.context import Context, Limits
+from run.state import SelfRAGState
+from tests.integration.graph.invariants import violations
+from tests.scripted import ScriptedCritic, ScriptedGenerator, ScriptedRetriever, services
+
+QUESTION = "Where did the leader of the Skarvik harbour survey study?"
+ASKED = "Who or what is the leader of the Skarvik harbour survey?"
+LEFT = "Where did Runa Tveit study?"
+NAMING = "The survey of Skarvik harbour was led by Runa Tveit."
+STUDIED = "Runa Tveit studied hydrography in Plymouth."
+FOUND = {QUESTION: [NAMING], ASKED: [NAMING], LEFT: [STUDIED]}
+
+
+async def ask(
+    generator: ScriptedGenerator, studied: str = "relevant", found: Any = None, limits: Limits | None = None
+) -> SelfRAGState:
+    grades = {NAMING: ["irrelevant", "relevant"], STUDIED: studied} if found is None else {NAMING: "irrelevant"}
+    critic = ScriptedCritic(
+        cast("Any", grades), {"retrieve": "retrieve", "support": "fully supported", "usefulness": "5"}
+    )
+    made = services(generator, critic, ScriptedRetriever(found or FOUND))
+    context = Context(limits=limits or Limits())
+    final = cast(
+        "SelfRAGState", await build_graph(made).ainvoke(cast("SelfRAGState", {"question": QUESTION}), context=context)
+    )
+    problems = violations(final, QUESTION, context)
+    assert not problems, problems
+    return final
+
+
+def naming(**more: Any) -> ScriptedGenerator:
+    described = ["the leader of the Skarvik harbour survey"]
+    return ScriptedGenerator(described=described, brief={NAMING: "Runa Tveit"}, **more)
+
+
+async def test_the_name_and_the_answer_are_both_quoted_and_the_answer_says_who_is_meant() -> None:
+    generator = naming(drafts=["She studied in Plymouth."])
+    final = await ask(generator)
+    assert (final["outcome"], final["queries"]) == ("grounded", [QUESTION, LEFT])
+    assert final["answer"] == "She studied in Plymouth.\n\nThe leader of the Skarvik harbour survey: Runa Tveit"
+    assert {one["quote"] for one in final["citations"]} == {NAMING, STUDIED}
+    assert [step["node"] for step in final["path"]][1:7] == [
+        "retrieve",
+        "grade_documents",
+        "rewrite_query",
+        "retrieve",
+        "grade_documents",
+        "generate",
+    ]
+    generator.done()
+
+
+async def test_where_nothing_is_found_of_what_was_named_there_is_no_answer() -> None:
+    final = await ask(naming(), studied="irrelevant")
+    assert (final["outcome"], final["stop_reason"], final["citations"]) == ("abstained", "nothing_relevant", [])
+
+
+@pytest.mark.parametrize("rewrites", [0, 1])
+async def test_the_second_place_takes_one_rewrite(rewrites: int) -> None:
+    limits = Limits(rewrites=rewrites)
+    if rewrites:
+        assert (await ask(naming(drafts=["She studied in Plymouth."]), limits=limits))["outcome"] == "grounded"
+    else:
+        assert (await ask(ScriptedGenerator(), found={QUESTION: [NAMING]}, limits=limits))["outcome"] == "abstained"

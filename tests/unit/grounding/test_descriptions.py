@@ -1,0 +1,68 @@
+import pytest
+
+from grounding.descriptions import description_in, may_describe
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Where did the leader of the Skarvik survey study?",
+        "How old is the firm that bought Delmer Foods?",
+        "Who is the mayor of Ida Kestrel's birthplace?",
+        "What does the drug cost that was tested in 2019?",
+        "Wie lange gilt die Garantie der Pumpe, die 2019 in Halle 3 eingebaut wurde?",
+        "Qui a vendu l'entreprise que Marc Orvane a fondée ?",
+        "¿Dónde estudió la persona que dirige Quill Air?",
+    ],
+)
+def test_a_clause_or_a_genitive_may_describe_something_by_a_name_or_a_number(question: str) -> None:
+    assert may_describe(question)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "When was Quill Air founded?",
+        "What is the capital of the country that won?",
+        "How many people live in Halden?",
+        "",
+    ],
+)
+def test_a_question_without_one_or_without_a_name_describes_nothing(question: str) -> None:
+    assert not may_describe(question)
+
+
+@pytest.mark.parametrize(
+    ("question", "reply", "described"),
+    [
+        ("Where did the head of Quill Air study?", "the head of Quill Air", "the head of Quill Air"),
+        ("Where did the head of Quill Air study?", "“the head of Quill Air”", "the head of Quill Air"),
+        ("What does the head of Quill Air keep?", "the head of Quill Air keeps", "the head of Quill Air"),
+        ("What does the head of Quill Air keep?", "The  head of Quill Air", "the head of Quill Air"),
+        # What is asked for is no part of the description.
+        ("Who is the head of Quill Air's buyer?", "the head of Quill Air's buyer", "Quill Air's buyer"),
+        ("Wer ist der Leiter des Käufers von Halmar?", "der Leiter des Käufers von Halmar", "Käufers von Halmar"),
+        ("Wer ist der Käufer von Halmar?", "der Käufer von Halmar", None),
+        ("Who leads the Bank of Halmar?", "the Bank of Halmar", None),
+        ("Who wrote Turn On by the singer of Baby I?", "Turn On by the singer of Baby I", "the singer of Baby I"),
+        ("Which label is the singer of Baby I signed to?", "the singer of Baby I signed to", "the singer of Baby I"),
+        ("What firm is Ida Kestrel's employer part of?", "Ida Kestrel's employer part of", "Ida Kestrel's employer"),
+        (
+            "Which fruit interacts with the drug of the Amber trial?",
+            "the fruit interacts with the drug of the Amber trial",
+            "the drug of the Amber trial",
+        ),
+        ("Who is the head of Quill Air?", "the head of Quill Air", None),
+        ("In which year did the head of Quill Air retire?", "the head of Quill Air retire", "the head of Quill Air"),
+        ("In which year did the head retire from Quill Air?", "the head retire from Quill Air", None),
+        ("Where is Quill Air based?", "Quill Air", None),
+        ("Where is the firm based that cleans?", "the firm based that cleans", None),
+        ("Where did the head of Quill Air study?", "the owner", None),
+        ("Where did the head of Quill Air study?", "", None),
+    ],
+)
+def test_the_description_is_copied_says_more_than_a_name_and_leaves_something_to_ask(
+    question: str, reply: str, described: str | None
+) -> None:
+    span = description_in(reply, question)
+    assert (question[slice(*span)] if span else None) == described
