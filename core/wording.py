@@ -13,7 +13,8 @@ class Wording:
     ``unanswered`` and ``no_answer`` take the question as ``asked`` and one of ``why``; ``failed``, which stands in its
     place, the ``claim`` that the documents do not fully support. ``more`` takes the ``count`` of documents that are not
     named, ``condition`` a sentence of a document, ``queried`` the ``sql`` over all ``rows`` of a ``source``, and
-    ``who_or_what`` what a question has ``described``. ``marks``,
+    ``who_or_what`` what a question has ``described``, whose ``name`` is
+    ``meant``. ``marks``,
     by the label of a claim, stand after it.
     """
 
@@ -26,6 +27,7 @@ class Wording:
     condition: str
     queried: str
     who_or_what: str
+    meant: str
     why: Mapping[StopReason, str]
     marks: Mapping[str, str]
 
@@ -41,6 +43,7 @@ WORDINGS: Mapping[str, Wording] = {
         condition="The documents add: “{condition}”",
         queried="From all {rows} rows of {source}: {sql}",
         who_or_what="Who or what is {described}?",
+        meant="Meant by “{described}”: {name}",
         why={
             "nothing_relevant": "nothing found in them answers it",
             "declined": "what was found in them does not say",
@@ -69,6 +72,7 @@ WORDINGS: Mapping[str, Wording] = {
         condition="Die Dokumente fügen hinzu: „{condition}“",
         queried="Aus allen {rows} Zeilen von {source}: {sql}",
         who_or_what="Wer oder was ist {described}?",
+        meant="Gemeint mit „{described}“: {name}",
         why={
             "nothing_relevant": "nichts, was darin gefunden wurde, beantwortet die Frage",
             "declined": "was darin gefunden wurde, sagt es nicht",
@@ -97,6 +101,7 @@ WORDINGS: Mapping[str, Wording] = {
         condition="Les documents ajoutent : « {condition} »",
         queried="D’après les {rows} lignes de {source} : {sql}",
         who_or_what="Qui ou quoi est {described} ?",
+        meant="Par « {described} » on entend : {name}",
         why={
             "nothing_relevant": "rien de ce qui y a été trouvé n’y répond",
             "declined": "ce qui y a été trouvé ne le dit pas",
@@ -125,6 +130,7 @@ WORDINGS: Mapping[str, Wording] = {
         condition="Los documentos añaden: «{condition}»",
         queried="De las {rows} filas de {source}: {sql}",
         who_or_what="¿Quién o qué es {described}?",
+        meant="Por «{described}» se entiende: {name}",
         why={
             "nothing_relevant": "nada de lo encontrado en ellos responde a la pregunta",
             "declined": "lo encontrado en ellos no lo dice",
@@ -153,6 +159,7 @@ WORDINGS: Mapping[str, Wording] = {
         condition="文件还写道：“{condition}”",
         queried="来自{source}的全部{rows}行：{sql}",
         who_or_what="{described}是谁或什么？",
+        meant="所指：“{described}”即{name}",
         why={
             "nothing_relevant": "其中找到的内容都没有回答它",
             "declined": "其中找到的内容没有说明",

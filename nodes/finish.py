@@ -18,7 +18,6 @@ from core.types import (
     Queried,
     Quote,
     StopReason,
-    Subject,
 )
 from core.wording import WORDINGS, Wording
 from grounding.answers import LONGEST_ANSWER
@@ -81,18 +80,13 @@ def with_notes(
     """Return an answer followed by what the question describes, the conditions on it, what other documents say, and the
     query that it comes from.
     """
-    subject = state.get("subject")
-    notes = [named_in(subject)] if subject else []
-    notes += [wording_of(state["question"]).condition.format(condition=one) for one in conditions_on(state["best"])]
+    wording, subject = wording_of(state["question"]), state.get("subject")
+    notes = [wording.meant.format(described=subject["description"], name=subject["name"])] if subject else []
+    notes += [wording.condition.format(condition=one) for one in conditions_on(state["best"])]
     notes += [disagreement(conflicts, citations, state["question"], numbers=numbers)] if conflicts else []
     if queried := state.get("queried"):
         notes.append(basis(queried, state["question"]))
     return "\n\n".join([answer, *notes])
-
-
-def named_in(subject: Subject) -> str:
-    """Say what the question's description stands for."""
-    return f"{subject['description'][0].upper()}{subject['description'][1:]}: {subject['name']}"
 
 
 def sentence(question: str, outcome: Outcome, reason: StopReason, best: Candidate | None = None) -> str:

@@ -44,7 +44,9 @@ async def test_the_name_and_the_answer_are_both_quoted_and_the_answer_says_who_i
     generator = naming(drafts=["She studied in Plymouth."])
     final = await ask(generator)
     assert (final["outcome"], final["queries"]) == ("grounded", [QUESTION, LEFT])
-    assert final["answer"] == "She studied in Plymouth.\n\nThe leader of the Skarvik harbour survey: Runa Tveit"
+    assert (
+        final["answer"] == "She studied in Plymouth.\n\nMeant by “the leader of the Skarvik harbour survey”: Runa Tveit"
+    )
     assert {one["quote"] for one in final["citations"]} == {NAMING, STUDIED}
     assert [step["node"] for step in final["path"]][1:7] == [
         "retrieve",

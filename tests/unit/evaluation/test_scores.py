@@ -122,6 +122,9 @@ def test_marks_and_citation_numbers_are_no_part_of_the_answer() -> None:
     conditional = WORDINGS["es"].condition.format(condition="Salvo en 1937.")
     queried = WORDINGS["zh"].queried.format(sql="SELECT 1", rows=3, source="a.csv")
     assert answer_of(record(answer=f"In 1936.\n\n{conditional}\n\n{queried}")) == "In 1936."
+    for wording in WORDINGS.values():
+        meant = wording.meant.format(described="the head of it", name="Ida")
+        assert answer_of(record(answer=f"In 1936.\n\n{meant}")) == "In 1936."
 
 
 @pytest.mark.parametrize(
