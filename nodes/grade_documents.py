@@ -16,7 +16,7 @@ from prompts.grade_documents import RELEVANCE
 from run.context import Context, Services
 from run.state import SelfRAGState, is_joined, standalone_question
 
-CERTAIN = 0.7  # P(relevant) of the best passage, from which the question needs no second place
+LIKELY = 0.4  # P(relevant) of the best passage, from which the question needs no second place
 MOST_PAIRS = 2  # that are graded in one search
 TOGETHER = "It answers only together with another passage."
 NOT_GRADED = Verdict(
@@ -134,9 +134,9 @@ def best_score(verdicts: Mapping[str, Verdict]) -> float:
 
 
 def describes_subject(state: SelfRAGState, verdicts: Mapping[str, Verdict]) -> bool:
-    """Whether the first search surely finds no answer, and the question may describe what it is about."""
+    """Whether the first search likely finds no answer, and the question may describe what it is about."""
     first = state["searched"] == 1 and state["rewrites_left"] > 0 and not is_joined(state)
-    return first and best_score(verdicts) < CERTAIN and may_describe(standalone_question(state))
+    return first and best_score(verdicts) < LIKELY and may_describe(standalone_question(state))
 
 
 def unlikely_ids(state: SelfRAGState, services: Services, context: Context) -> set[str]:

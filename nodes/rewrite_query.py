@@ -13,12 +13,10 @@ from grounding.reasons import missing_words, sentence_for
 from nodes.concurrency import off_loop
 from nodes.subjects import description_of, subject_of
 from prompts.delimiters import as_data
-from prompts.grade_documents import RELEVANCE
 from prompts.rewrite_query import MAX_TOKENS, REWRITE_QUERY
 from run.context import Context, Services
 from run.state import SelfRAGState, standalone_question
 
-LEAST_UNNAMED = 0.5  # P(relevant) of a passage that answers though nothing names what the question describes
 LONGEST_QUERY = 300
 LONGEST_KNOWN = 250  # characters of a sentence that is known
 MOST_KNOWN = 3  # sentences
@@ -37,9 +35,7 @@ async def rewrite_query(state: SelfRAGState, services: Services, runtime: Runtim
         span = await description_of(question, services)
         if span and (subject := await subject_of(question, span, services, runtime.context)):
             return _new_query(state, subject["question"], runtime.context) | _about(subject)
-        # What does not name its subject hardly answers the question.
-        least = LEAST_UNNAMED if span else 0.0
-        relevant = [one for one in state["relevant"] if RELEVANCE.score(state["verdicts"][one]) >= least]
+        relevant = [] if span else state["relevant"]  # what does not name its subject hardly answers the question
         if span or relevant or not state["rewrites_left"]:
             return {"relevant": relevant, "decided": {"query": None}}
     query = await written_query(state, services) if runtime.context.rewriting != "names" else ""

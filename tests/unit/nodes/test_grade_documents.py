@@ -177,9 +177,9 @@ async def test_no_passage_of_a_follow_up_that_was_joined_is_left_ungraded(standa
 @pytest.mark.parametrize(
     ("p", "begun", "describes"),
     [
-        (0.69, {}, True),
+        (0.39, {}, True),
         (0.01, {}, True),
-        (0.7, {}, False),
+        (0.4, {}, False),
         (0.3, {"question": "When was the hall built?"}, False),
         (0.3, {"searched": 2}, False),
         (0.3, {"rewrites_left": 0}, False),

@@ -12,7 +12,6 @@ from tests.scripted import (
     passage,
     run_node,
     state,
-    verdict,
 )
 
 
@@ -133,17 +132,14 @@ UNNAMED = [
 
 
 @pytest.mark.parametrize("changes", UNNAMED)
-async def test_without_a_sure_name_only_what_likely_answers_by_itself_is_drafted_from(changes: dict[str, Any]) -> None:
-    likely, unlikely = ({"relevant": p, "irrelevant": 1 - p} for p in (0.5, 0.49))
-    verdicts = {"a": verdict("relevant", likely), "b": verdict("relevant", unlikely)}
-    update, _ = await named(**changes, relevant=["a", "b"], verdicts=verdicts)
-    assert update == {"relevant": ["a"], "decided": {"query": None}}
+async def test_without_a_sure_name_nothing_is_relevant(changes: dict[str, Any]) -> None:
+    update, _ = await named(**changes)
+    assert update == {"relevant": [], "decided": {"query": None}}
 
 
 @pytest.mark.parametrize("described", ["the Skarvik", "somebody else"])
 async def test_where_nothing_is_described_all_that_is_relevant_is_drafted_from(described: str) -> None:
-    verdicts = {"a": verdict("relevant", {"relevant": 0.2, "irrelevant": 0.8})}
-    update, _ = await named(described, relevant=["a"], verdicts=verdicts)
+    update, _ = await named(described, relevant=["a"])
     assert update == {"relevant": ["a"], "decided": {"query": None}}
 
 
