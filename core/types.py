@@ -26,6 +26,7 @@ StopReason = Literal[
 ]
 SupportLevel = Literal["fully", "partially", "no"]
 LimitReason = Literal["limit_calls", "limit_tokens", "limit_seconds"]
+Naming = Literal["before a draft", "after a draft"]  # that fails: when the name is sought of what a question describes
 UNKNOWN = "unknown"
 
 

@@ -40,7 +40,7 @@ def after_grade_documents(state: SelfRAGState) -> Literal["generate", "rewrite_q
     """
     if _model_failed(state):
         return "finish"
-    if state.get("describes") and not state["stops"]:
+    if state.get("describes") == "before a draft" and not state["stops"]:
         return "rewrite_query"
     if state["relevant"]:
         return "generate"  # also when a limit ended the grading: what it reserved is for this

@@ -5,7 +5,7 @@ from typing import Any
 
 from langgraph.runtime import Runtime
 
-from core.types import Passage, Verdict
+from core.types import Naming, Passage, Verdict
 from grounding.descriptions import may_describe
 from grounding.links import linked_pairs
 from models.calibration import relevance_features
@@ -68,7 +68,7 @@ async def grade_documents(state: SelfRAGState, services: Services, runtime: Runt
         "kept": [one["id"] for one in passages if one["id"] in kept],
         "verdicts": all_graded,
         "relevant": relevant,
-        "describes": describes_subject(state, all_graded),
+        "describes": when_to_name(state, all_graded),
         "rewrites_left": state["rewrites_left"] if pursued else 0,
         "drafts_left": state["drafts_left"] if pursued else min(1, state["drafts_left"]),
         "decided": {"relevant": len(relevant), "grades": grades, "linked": len(linked)},
@@ -133,10 +133,13 @@ def best_score(verdicts: Mapping[str, Verdict]) -> float:
     return max(map(RELEVANCE.score, verdicts.values()), default=1.0)
 
 
-def describes_subject(state: SelfRAGState, verdicts: Mapping[str, Verdict]) -> bool:
-    """Whether the first search likely finds no answer, and the question may describe what it is about."""
-    first = state["searched"] == 1 and state["rewrites_left"] > 0 and not is_joined(state)
-    return first and best_score(verdicts) < LIKELY and may_describe(standalone_question(state))
+def when_to_name(state: SelfRAGState, verdicts: Mapping[str, Verdict]) -> Naming | None:
+    """Say when to ask for the name of what the question may describe: first, unless a passage is likely to answer."""
+    if state["searched"] > 1 or not state["rewrites_left"] or is_joined(state):
+        return None
+    if not may_describe(standalone_question(state)):
+        return None
+    return "before a draft" if best_score(verdicts) < LIKELY else "after a draft"
 
 
 def unlikely_ids(state: SelfRAGState, services: Services, context: Context) -> set[str]:

@@ -31,13 +31,13 @@ async def rewrite_query(state: SelfRAGState, services: Services, runtime: Runtim
     ``rewriting`` is "names".
     """
     tried, question = state["queries"], standalone_question(state)
-    if state.get("describes") and not state["drafted"]:
+    if state.get("describes"):
         span = await description_of(question, services)
         if span and (subject := await subject_of(question, span, services, runtime.context)):
             return _new_query(state, subject["question"], runtime.context) | _about(subject)
         relevant = [] if span else state["relevant"]  # what does not name its subject hardly answers the question
-        if span or relevant or not state["rewrites_left"]:
-            return {"relevant": relevant, "decided": {"query": None}}
+        if not state["drafted"] and (span or relevant or not state["rewrites_left"]):
+            return {"describes": None, "relevant": relevant, "decided": {"query": None}}
     query = await written_query(state, services) if runtime.context.rewriting != "names" else ""
     query = query[:LONGEST_QUERY]
     if not query or _is_among(tried, query):
@@ -58,7 +58,15 @@ def _new_query(state: SelfRAGState, query: str, context: Context) -> dict[str, A
 def _about(subject: Subject) -> dict[str, Any]:
     """Return what changes once the subject is known: this search is the last, and what it finds is yet to be judged."""
     decided = {"query": subject["question"], **{key: subject[key] for key in ("description", "name", "verdict")}}
-    return {"subject": subject, "rewrites_left": 0, "verdicts": {}, "relevant": [], "decided": decided}
+    return {
+        "subject": subject,
+        "describes": None,
+        "rewrites_left": 0,
+        "drafted": [],
+        "verdicts": {},
+        "relevant": [],
+        "decided": decided,
+    }
 
 
 async def written_query(state: SelfRAGState, services: Services) -> str:

@@ -17,7 +17,7 @@ LONGEST_QUESTION = 8_000  # characters
 MOST_TURNS = 20  # of a conversation that count, the last ones
 LONGEST_ANSWER = 2_000  # characters of an earlier answer that are kept
 # The keys of the state that begin as None, and as an empty list.
-EMPTY_VALUES = ("decision", "best", "outcome", "stop_reason", "table", "queried", "subject")
+EMPTY_VALUES = ("decision", "best", "outcome", "stop_reason", "table", "queried", "describes", "subject")
 EMPTY_LISTS = tuple(
     """passages kept found relevant drafts drafted claims uses candidates differing citations conflicts path
     stops""".split()
@@ -49,7 +49,6 @@ def initial_state(state: SelfRAGState, context: Context) -> dict[str, Any]:
         **{key: [] for key in EMPTY_LISTS},
         "rates": context.rates_drafts,
         "accepted": False,
-        "describes": False,
         "compares": context.conflicts,
         "answer": "",
         "usage": no_usage(),

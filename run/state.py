@@ -38,7 +38,7 @@ class SelfRAGState(TypedDict, total=False):
     rewrites_left: int
     drafts_left: int
     fallback: types.Fallback | bool
-    describes: bool
+    describes: types.Naming | None
     subject: types.Subject | None
     passages: list[types.Passage]
     kept: list[str]

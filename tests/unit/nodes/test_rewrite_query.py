@@ -96,7 +96,7 @@ async def named(
     begun = {
         "question": QUESTION,
         "queries": [QUESTION],
-        "describes": True,
+        "describes": "before a draft",
         "searched": 1,
         "relevant": [NAMING],
         **changes,
@@ -134,26 +134,28 @@ UNNAMED = [
 @pytest.mark.parametrize("changes", UNNAMED)
 async def test_without_a_sure_name_nothing_is_relevant(changes: dict[str, Any]) -> None:
     update, _ = await named(**changes)
-    assert update == {"relevant": [], "decided": {"query": None}}
+    assert update == {"describes": None, "relevant": [], "decided": {"query": None}}
 
 
 @pytest.mark.parametrize("described", ["the Skarvik", "somebody else"])
 async def test_where_nothing_is_described_all_that_is_relevant_is_drafted_from(described: str) -> None:
     update, _ = await named(described, relevant=["a"])
-    assert update == {"relevant": ["a"], "decided": {"query": None}}
+    assert update == {"describes": None, "relevant": ["a"], "decided": {"query": None}}
 
 
 async def test_where_nothing_is_described_or_relevant_another_query_is_written_while_rewrites_are_left() -> None:
     update, _ = await named("somebody else", relevant=[])
     assert update["queries"][-1] == "Skarvik survey studies"
     assert (await named("somebody else", relevant=[], rewrites_left=0))[0] == {
+        "describes": None,
         "relevant": [],
         "decided": {"query": None},
     }
 
 
-async def test_once_a_draft_failed_nothing_is_named() -> None:
+async def test_after_a_draft_that_failed_the_subject_is_named_too_and_drafted_for_anew() -> None:
     drafted = [{"passages": [NAMING], "text": "In Bergen."}]
-    update, generator = await named(drafted=drafted)
-    assert "subject" not in update
-    assert generator.inputs("described") == []
+    update, _ = await named(describes="after a draft", drafted=drafted)
+    assert (update["queries"][-1], update["drafted"]) == ("Where did Runa Tveit study?", [])
+    update, _ = await named(describes="after a draft", drafted=drafted, brief="none")
+    assert update["queries"][-1] == "Skarvik survey studies"
