@@ -19,12 +19,15 @@ FOUND = {QUESTION: [NAMING], ASKED: [NAMING], LEFT: [STUDIED]}
 
 
 async def ask(
-    generator: ScriptedGenerator, studied: str = "relevant", found: Any = None, limits: Limits | None = None
+    generator: ScriptedGenerator,
+    studied: str = "relevant",
+    found: Any = None,
+    limits: Limits | None = None,
+    script: Any = None,
 ) -> SelfRAGState:
     grades = {NAMING: ["irrelevant", "relevant"], STUDIED: studied} if found is None else {NAMING: "irrelevant"}
-    critic = ScriptedCritic(
-        cast("Any", grades), {"retrieve": "retrieve", "support": "fully supported", "usefulness": "5"}
-    )
+    usual = {"retrieve": "retrieve", "support": "fully supported", "usefulness": "5"}
+    critic = ScriptedCritic(cast("Any", grades | (script or {})), cast("Any", usual))
     made = services(generator, critic, ScriptedRetriever(found or FOUND))
     context = Context(limits=limits or Limits())
     final = cast(
@@ -57,6 +60,14 @@ async def test_the_name_and_the_answer_are_both_quoted_and_the_answer_says_who_i
         "generate",
     ]
     generator.done()
+
+
+async def test_once_the_drafts_from_the_first_place_have_failed_it_is_named_too() -> None:
+    generator = naming(drafts=["She studied the harbour.", "She studied in Plymouth."])
+    script = {NAMING: "relevant", "She studied the harbour.": "no support"}
+    final = await ask(generator, limits=Limits(drafts=1), script=script)
+    assert (final["outcome"], final["queries"]) == ("grounded", [QUESTION, LEFT])
+    assert {one["quote"] for one in final["citations"]} == {NAMING, STUDIED}
 
 
 async def test_where_nothing_is_found_of_what_was_named_there_is_no_answer() -> None:
