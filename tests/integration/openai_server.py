@@ -22,6 +22,7 @@ from prompts.answer_check import USEFULNESS
 from prompts.choice import Choice
 from prompts.compare_answers import BRIEF_ANSWER, NO_ANSWER
 from prompts.decide import RETRIEVE
+from prompts.described import DESCRIBED
 from prompts.direct_generate import DIRECT_GENERATE
 from prompts.generate import GENERATE, PLAIN, REDRAFT_NOT_USEFUL, REDRAFT_UNSUPPORTED
 from prompts.grade_documents import RELEVANCE
@@ -52,6 +53,7 @@ PROMPTS: tuple[tuple[str, ChatPromptTemplate], ...] = (
     ("query", REWRITE_QUERY),
     ("direct", DIRECT_GENERATE),
     ("brief", BRIEF_ANSWER),
+    ("described", DESCRIBED),
     ("compare", COMPARE),
     ("analyse", ANALYSE),
     ("question", WRITE_QUESTION),
@@ -141,7 +143,7 @@ class Policy:
     def text(self, kind: str, inputs: Inputs) -> str:
         if kind == "reason":
             return "The passages do not say so."
-        if kind == "table":
+        if kind in ("table", "described"):
             return "none"
         if kind == "query":
             return f"other words {inputs['tried'].count(chr(10))}"
