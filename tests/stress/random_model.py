@@ -11,6 +11,7 @@ from typing import Any
 from prompts.answer_check import USEFULNESS
 from prompts.compare_answers import BRIEF_ANSWER, NO_ANSWER
 from prompts.decide import RETRIEVE
+from prompts.described import DESCRIBED
 from prompts.direct_generate import DIRECT_GENERATE
 from prompts.generate import GENERATE
 from prompts.grade_documents import RELEVANCE
@@ -28,6 +29,7 @@ NODES = {
     "answer_check": marks_of(USEFULNESS.messages),
     "generate": marks_of(GENERATE),
     "rewrite_query": marks_of(REWRITE_QUERY),
+    "described": marks_of(DESCRIBED),
     "direct_generate": marks_of(DIRECT_GENERATE),
     "compare_answers": marks_of(BRIEF_ANSWER),
 }
@@ -84,6 +86,8 @@ def _verdict(
 def _text(node: str, messages: Messages, dice: Random) -> str:
     if node == "rewrite_query":
         return f"ticket {ticket_of(messages[-1:])} in other words {dice.randrange(10**6)}"
+    if node == "described":
+        return "nothing"
     if node == "direct_generate":
         return "The answer is four."
     if node == "compare_answers":
