@@ -26,7 +26,7 @@ StopReason = Literal[
 ]
 SupportLevel = Literal["fully", "partially", "no"]
 LimitReason = Literal["limit_calls", "limit_tokens", "limit_seconds"]
-Naming = Literal["before a draft", "after a draft"]  # that fails: when the name is sought of what a question describes
+Naming = Literal["before a draft", "after a draft"]  # when to look for the name; the second, where all drafts failed
 UNKNOWN = "unknown"
 
 

@@ -12,10 +12,9 @@ class Wording:
 
     ``unanswered`` and ``no_answer`` take the question as ``asked`` and one of ``why``; ``failed``, which stands in its
     place, the ``claim`` that the documents do not fully support. ``more`` takes the ``count`` of documents that are not
-    named, ``condition`` a sentence of a document, ``queried`` the ``sql`` over all ``rows`` of a ``source``, and
-    ``who_or_what`` what a question has ``described``, whose ``name`` is
-    ``meant``. ``marks``,
-    by the label of a claim, stand after it.
+    named, ``condition`` a sentence of a document, ``queried`` the ``sql`` over all ``rows`` of a ``source``,
+    ``who_or_what`` and ``meant`` what a question has ``described``, the second with its ``name``. ``marks``, by the
+    label of a claim, stand after it.
     """
 
     unanswered: str

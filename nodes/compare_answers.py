@@ -62,7 +62,7 @@ async def compare_answers(state: SelfRAGState, services: Services, runtime: Runt
         new = [
             one for one, same in zip(found, told, strict=True) if apart or (not same and document_of(one[0]) != cited)
         ]
-        sure = await gather(checked(one, question, services, runtime.context) for one in new)
+        sure = await gather(checked_answer(one, question, services, runtime.context) for one in new)
         answers = [one for one in (None if apart else drafted, *sure) if one]
         groups = await off_loop(size, grouped, answers, question, state.get("found", state["passages"]))
     differing = groups if len(groups) > 1 else []
@@ -100,7 +100,7 @@ async def brief_answer(passage: Passage, question: str, services: Services) -> F
     return (passage, answer, quote) if quote else None
 
 
-async def checked(found: Found, question: str, services: Services, context: Context) -> DocumentAnswer | None:
+async def checked_answer(found: Found, question: str, services: Services, context: Context) -> DocumentAnswer | None:
     """Return the answer if the critic finds it fully supported by its passage."""
     passage, answer, quote = found
     claim = {"question": as_data(question), "passages": numbered([passage]), "claim": as_data(answer)}

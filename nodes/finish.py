@@ -80,9 +80,12 @@ def with_notes(
     """Return an answer followed by what the question describes, the conditions on it, what other documents say, and the
     query that it comes from.
     """
-    wording, subject = wording_of(state["question"]), state.get("subject")
-    notes = [wording.meant.format(described=subject["description"], name=subject["name"])] if subject else []
-    notes += [wording.condition.format(condition=one) for one in conditions_on(state["best"])]
+    wording, subject, best = wording_of(state["question"]), state.get("subject"), state["best"]
+    quoted = [quote for claim in best["claims"] for quote in quotes_of(claim)] if best else []
+    notes = []
+    if subject and subject["quote"] in quoted:  # a draft that did not know the name may still be the best
+        notes.append(wording.meant.format(described=subject["description"], name=subject["name"]))
+    notes += [wording.condition.format(condition=one) for one in conditions_on(best)]
     notes += [disagreement(conflicts, citations, state["question"], numbers=numbers)] if conflicts else []
     if queried := state.get("queried"):
         notes.append(basis(queried, state["question"]))

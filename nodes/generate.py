@@ -42,8 +42,9 @@ async def generate(state: SelfRAGState, services: Services, runtime: Runtime[Con
     else:
         passages = [passage for passage in state["passages"] if passage["id"] in state["relevant"]]
         if not passages:
-            found = state.get("found", state["passages"])
-            ranked = sorted(found, key=lambda passage: -RELEVANCE.score(state["verdicts"][passage["id"]]))
+            verdicts = state["verdicts"]  # not of what was found before the question's subject was named
+            found = [one for one in state.get("found", state["passages"]) if one["id"] in verdicts]
+            ranked = sorted(found, key=lambda passage: -RELEVANCE.score(verdicts[passage["id"]]))
             passages = ranked[: runtime.context.k]
         subject, apart = state.get("subject"), runtime.context.strategy == "per-passage"
         naming = [subject["passage"]] if subject else []

@@ -10,7 +10,7 @@ from grounding.claims import Statement, statements
 from nodes.check_claim import Evidence, check_claim, check_statement, criticised, unsupported
 from nodes.concurrency import gather, off_loop
 from prompts.generate import MAX_TOKENS
-from run.candidates import is_supported
+from run.candidates import is_supported, p_supported
 from run.context import Context, Services
 from run.state import SelfRAGState, question_alone, standalone_question
 
@@ -62,16 +62,13 @@ def with_subject(claim: Claim, subject: Subject) -> Claim:
 
     Where that is not sure enough it is not supported.
     """
-    verdict, first = claim["verdict"], subject["verdict"]["probabilities"]
+    verdict, first, second = claim["verdict"], p_supported(subject["verdict"]), p_supported(claim["verdict"])
     if not is_supported(claim) or claim["quote"] == subject["quote"]:
         return claim
-    if first and (shares := verdict["probabilities"]):
-        p = (1 - first["no support"]) * (1 - shares["no support"])
-        shares = {label: share * (1 - first["no support"]) for label, share in shares.items()} | {"no support": 1 - p}
-        verdict = {**verdict, "probabilities": shares}
-        if p < LEAST_BOTH:
-            verdict |= {
-                "label": "no support",
-                "reason": "What the question describes, and this of it, are not sure together.",
-            }
+    if first is not None and second is not None and verdict["probabilities"]:
+        shares = {label: share * first for label, share in verdict["probabilities"].items()}
+        verdict = {**verdict, "probabilities": shares | {"no support": 1 - first * second}}
+        if first * second < LEAST_BOTH:
+            reason = "That it is about what the question describes, and that it is so, are not both sure."
+            verdict |= {"label": "no support", "reason": reason}
     return {**claim, "verdict": verdict, "second_quote": subject["quote"]}

@@ -1,9 +1,10 @@
 """Find the name of what a question only describes: the first of its two places."""
 
+from core.errors import ModelError
 from core.types import Subject
 from grounding import answers as rules
 from grounding.descriptions import description_in
-from nodes.compare_answers import brief_answer, checked
+from nodes.compare_answers import brief_answer, checked_answer
 from nodes.finish import wording_of
 from nodes.grade_documents import grades_of
 from nodes.retrieve import Search, as_passage, documents_for
@@ -16,8 +17,12 @@ MOST_TRIED = 2  # passages that may have the name
 
 
 async def description_of(question: str, services: Services) -> tuple[int, int] | None:
-    """Return where the question describes what it is about, as the model finds it; None if it does not."""
-    reply = await services.generator.write(DESCRIBED, max_tokens=MAX_TOKENS, hidden=True, question=as_data(question))
+    """Return where the question describes what it is about, as the model finds it; None if it does not, or fails."""
+    given = as_data(question)
+    try:
+        reply = await services.generator.write(DESCRIBED, max_tokens=MAX_TOKENS, hidden=True, question=given)
+    except ModelError:  # also a reply that was cut off
+        return None
     return description_in(reply, question)
 
 
@@ -36,7 +41,7 @@ async def subject_of(question: str, span: tuple[int, int], services: Services, c
     ranked = sorted(zip(passages, verdicts, strict=True), key=lambda one: -RELEVANCE.score(one[1]))
     for passage in [one for one, verdict in ranked if RELEVANCE.is_positive(verdict)][:MOST_TRIED]:
         found = await brief_answer(passage, asked, services)
-        answer = await checked(found, asked, services, context) if found else None
+        answer = await checked_answer(found, asked, services, context) if found else None
         if answer and rules.own_words(answer["answer"], question):
             return Subject(
                 description=question[start:end],

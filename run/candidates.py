@@ -93,7 +93,7 @@ def confidence(one: Candidate) -> float | None:
     """
     found = []
     for claim in one["claims"]:
-        p = _probability(claim["verdict"])
+        p = p_supported(claim["verdict"])
         if p is None and claim["verdict"]["label"] != "no support":
             return None
         found.append(p or 0.0)
@@ -106,14 +106,14 @@ def limited(one: Candidate, least: float) -> Candidate:
 
 
 def _limited(claim: Claim, least: float) -> Claim:
-    verdict, p = claim["verdict"], _probability(claim["verdict"])
+    verdict, p = claim["verdict"], p_supported(claim["verdict"])
     if not claim.get("conditions") or verdict["label"] != "fully supported" or p is None or p >= least:
         return claim
     why = "The passage puts a condition on it, which it leaves out."
     return {**claim, "verdict": {**verdict, "label": "partially supported", "reason": why}}
 
 
-def _probability(verdict: Verdict) -> float | None:
+def p_supported(verdict: Verdict) -> float | None:
     """Return P(full) + P(partial); None where the critic gives no probabilities."""
     return 1 - verdict["probabilities"]["no support"] if verdict["probabilities"] else None
 

@@ -1,4 +1,4 @@
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -279,3 +279,14 @@ def test_what_disagrees_is_a_line_each_however_much_documents_say() -> None:
     assert len(lines) == 1 + len(groups)
     assert all(len(line) <= LONGEST_ANSWER + 50 for line in lines)
     assert lines[-1] == f"- same ({'; '.join(f'{number}.txt' for number in range(5, 5 + MOST_SOURCES))}; and 2 more)"
+
+
+@pytest.mark.parametrize(("quoted", "note"), [(True, "\n\nMeant by “the head of it”: Ida"), (False, "")])
+async def test_the_name_is_told_only_with_an_answer_that_rests_on_it(quoted: bool, note: str) -> None:
+    """A draft from before the subject was named may still be the best."""
+    naming = {"passage": "Ida leads it.", "start": 0, "end": 13}
+    found = claim("She is nine.", within="Ida is nine.") | ({"second_quote": naming} if quoted else {})
+    best = candidate_of(draft("She is nine.", ["Ida leads it.", "Ida is nine."]), [cast("Any", found)])
+    subject = {"description": "the head of it", "name": "Ida", "quote": naming, "question": "How old is Ida?"}
+    answer = (await run_node(finish, state(best=best, subject=subject)))["answer"]
+    assert answer == f"She is nine.{note}"

@@ -90,6 +90,14 @@ async def test_each_draft_reads_the_passage_that_names_what_the_question_describ
     assert generator.inputs("draft")[0]["question"] == "How old is Runa Tveit?"
 
 
+async def test_only_what_was_judged_for_the_question_with_the_name_is_drafted_from_where_nothing_is_relevant() -> None:
+    subject = {"passage": passage("n"), "question": "How old is Runa Tveit?"}
+    begun = {"passages": [passage("b")], "found": [passage("a"), passage("b")], "subject": subject}
+    generator = ScriptedGenerator(drafts=["It is 9."])
+    update = await wrote({**begun, "verdicts": {"b": verdict("irrelevant")}}, generator, fallback="passages")
+    assert [one["id"] for one in update["drafts"][0]["passages"]] == ["n", "b"]
+
+
 async def test_per_passage_writes_one_draft_for_each_and_one_that_declines_is_known() -> None:
     update = await wrote(FOUND, ScriptedGenerator(drafts=["From a.", "I don't know."]), strategy="per-passage")
     assert [[one["id"] for one in written["passages"]] for written in update["drafts"]] == [["a"], ["c"]]

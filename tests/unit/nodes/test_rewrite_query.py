@@ -2,6 +2,7 @@ from typing import Any
 
 import pytest
 
+from core.errors import ModelError
 from nodes.rewrite_query import cleaned, rewrite_query
 from run.context import Limits
 from tests.scripted import (
@@ -86,7 +87,7 @@ NAMING = "The survey of Skarvik harbour was led by Runa Tveit."
 
 
 async def named(
-    described: str = "the leader of the Skarvik harbour survey",
+    described: Any = "the leader of the Skarvik harbour survey",
     brief: str = "Runa Tveit",
     relevance: Any = "relevant",
     support: Any = "fully supported",
@@ -137,8 +138,8 @@ async def test_without_a_sure_name_nothing_is_relevant(changes: dict[str, Any]) 
     assert update == {"describes": None, "relevant": [], "decided": {"query": None}}
 
 
-@pytest.mark.parametrize("described", ["the Skarvik", "somebody else"])
-async def test_where_nothing_is_described_all_that_is_relevant_is_drafted_from(described: str) -> None:
+@pytest.mark.parametrize("described", ["the Skarvik", "somebody else", ModelError("The reply was cut off.")])
+async def test_where_nothing_is_described_all_that_is_relevant_is_drafted_from(described: Any) -> None:
     update, _ = await named(described, relevant=["a"])
     assert update == {"describes": None, "relevant": ["a"], "decided": {"query": None}}
 
