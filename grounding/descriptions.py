@@ -45,28 +45,31 @@ def description_in(reply: str, question: str) -> tuple[int, int] | None:
 
     Words that the reply adds are left out. It must say more than a name, and something must be asked about it.
     """
-    words = [match.group() for match in WORD.finditer(reply)]
+    words = WORD.findall(reply)
     runs = (run for count in range(len(words), 1, -1) for run in (words[:count], words[-count:]))
-    for run in runs:
-        if found := re.search(r"\W+".join(map(re.escape, run)), question, re.IGNORECASE):
-            start, end = found.span()
-            if HELPER.search(question[:start]) and not WORD.search(question[end:]):
-                verb = VERB.search(question, start, end)  # copied too
-                if not verb:
-                    return None
-                end = verb.start()
-            if name := AFTER_NAME.match(question, start, end):
-                start = name.end()
-            while verb := TO_VERB.search(question, start, end):
-                end = verb.start()
-            while not _asks(question[:start] + question[end:]):
-                head = HEAD.match(question[start:end])
-                if not head:
-                    return None
-                start += head.end()
-            span = question[start:end]
-            return (start, end) if _is_anchored(span) and _says_more_than_names(span) else None
-    return None
+    places = (re.search(r"\W+".join(map(re.escape, run)), question, re.IGNORECASE) for run in runs)
+    found = next(filter(None, places), None)
+    return _trimmed(question, *found.span()) if found else None
+
+
+def _trimmed(question: str, start: int, end: int) -> tuple[int, int] | None:
+    """Return the span without what is asked of the thing that it describes, if that too was copied."""
+    if HELPER.search(question[:start]) and not WORD.search(question[end:]):
+        verb = VERB.search(question, start, end)
+        if not verb:
+            return None
+        end = verb.start()
+    if name := AFTER_NAME.match(question, start, end):
+        start = name.end()
+    while verb := TO_VERB.search(question, start, end):
+        end = verb.start()
+    while not _asks(question[:start] + question[end:]):
+        head = HEAD.match(question[start:end])
+        if not head:
+            return None
+        start += head.end()
+    span = question[start:end]
+    return (start, end) if _is_anchored(span) and _says_more_than_names(span) else None
 
 
 def _is_anchored(text: str) -> bool:

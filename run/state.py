@@ -84,5 +84,5 @@ def question_alone(state: SelfRAGState) -> str:
 
 def is_joined(state: SelfRAGState) -> bool:
     """Return True if the question leans on earlier ones and was only joined with them, not rewritten."""
-    joined = state.get("standalone") or state["question"]
-    return not state.get("rewritten") and not state.get("subject") and joined != state["question"]
+    replaced = state.get("rewritten") or state.get("subject")
+    return not replaced and standalone_question(state) != state["question"]
