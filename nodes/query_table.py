@@ -15,7 +15,7 @@ from nodes.finish import wording_of
 from nodes.retrieve import as_passage, each_once
 from prompts.delimiters import as_data
 from prompts.query_table import FITS, MAX_TOKENS, NO_QUERY, QUERY_TABLE, REQUERY_TABLE
-from retrieval.tables import DISTINCT, Found, QueryError, Table, figure_text, parsed, run
+from retrieval.tables import DISTINCT, Found, QueryError, Table, figure_text, only_rows, parsed, run
 from run.context import Context, Services, TableRetriever
 from run.state import SelfRAGState, standalone_question
 
@@ -61,6 +61,7 @@ async def _found(table: Table, described: str, question: str, services: Services
         if query.casefold().strip(".") == NO_QUERY:
             return query, None, why
         try:
+            query = await asyncio.to_thread(of_named_rows, table, question, query)
             return query, await asyncio.to_thread(tried, table, query, question), ""
         except QueryError as error:
             why = str(error)
@@ -97,18 +98,40 @@ def description(table: Table, question: str) -> str:
 
 def left_out(table: Table, question: str, query: str) -> str:
     """Say what the question names and the query does not: cells of the table as they are, and figures."""
-    asked, known = question.casefold(), query.casefold().replace("''", "'")
-    named: list[str] = []
-    texts = [index for index, one in enumerate(table.columns) if one.kind == "text"]
-    cells = {cell for row in table.cells for index in texts if (cell := row[index])}
+    named, rest = named_cells(table, question)
+    missing = [cell for cell in named if _misses(query, cell)]
+    missing += sorted(plain_figures(rest) - plain_figures(query))
+    return f"It leaves out {', '.join(missing)}, which the question names." if missing else ""
+
+
+def named_cells(table: Table, question: str) -> tuple[dict[str, str], str]:
+    """Return the texts of the table that the question names, with the key of their column; and its other words."""
+    asked, named = question.casefold(), {}
+    texts = [(index, one.key) for index, one in enumerate(table.columns) if one.kind == "text"]
+    cells = {cell: key for row in table.cells for index, key in texts if (cell := row[index])}
     for cell in sorted(cells, key=len, reverse=True):
         place = re.search(rf"(?<!\w){re.escape(cell.casefold())}(?!\w)", asked) if cell.casefold() in asked else None
         if place:
             asked = asked[: place.start()] + " " * len(cell) + asked[place.end() :]
-            named.append(cell)
-    missing = [cell for cell in named if cell.casefold() not in known]
-    missing += sorted(plain_figures(asked) - plain_figures(query))
-    return f"It leaves out {', '.join(missing)}, which the question names." if missing else ""
+            named[cell] = cells[cell]
+    return named, asked
+
+
+def _misses(query: str, cell: str) -> bool:
+    return cell.casefold() not in query.casefold().replace("''", "'")
+
+
+def of_named_rows(table: Table, question: str, query: str) -> str:
+    """Return the query of those rows alone that the question names, where it names several by one column.
+
+    "Which is older, A or B?" is written as if it were asked of all rows. Raises `QueryError`.
+    """
+    missing: dict[str, list[str]] = {}
+    for cell, key in named_cells(table, question)[0].items():
+        if _misses(query, cell):
+            missing.setdefault(key, []).append(cell)
+    several = [(key, cells) for key, cells in missing.items() if len(cells) > 1]
+    return only_rows(parsed(query, table), *several[0]) if len(several) == 1 else query
 
 
 def other_kind(table: Table, question: str, found: Found) -> str:
@@ -141,7 +164,10 @@ def _drafted(table: Table, found: Found, verdict: Verdict, state: SelfRAGState) 
         text = "\n".join(f"- {line}" for line in each) if len(each) > 1 else found.result[0]
         if (more := len(found.rows) - len(numbers)) > 0:
             text += f"\n- {wording_of(state['question']).more.format(count=more)}"
-    passages = each_once(rows)
+    notes = [(as_passage(one), start, end) for one, start, end in table.notes_on(numbers, found.sql)]
+    if notes:
+        claims[0]["conditions"] = [Quote(passage=one["id"], start=start, end=end) for one, start, end in notes]
+    passages = each_once([*rows, *(one for one, _, _ in notes)])
     relevant = Verdict(label="relevant", probabilities=None, reason="The result of the query rests on it.")
     return {
         "passages": each_once([*state["passages"], *passages]),

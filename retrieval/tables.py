@@ -4,7 +4,7 @@ import re
 import sqlite3
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import islice
@@ -28,12 +28,17 @@ SECONDS = 2.0  # of a query
 LONGEST_QUERY = 1_000  # characters
 LONGEST_VALUE = 10_000_000  # bytes
 ALLOWED = frozenset("count sum avg total min max round abs lower upper length coalesce substr like".split())
-FIGURE = re.compile(r"(?:[$€£¥]|[A-Z]{3}(?=\s))?\s*([-+−]?[\d.,'’\s]*\d)\s*(?:[%$€£¥]|[^\W\d]{1,12}\.?)?")
+FIGURE = re.compile(r"(?:[$€£¥]|[A-Z]{3}(?=\s))?\s*([-+−]?[\d.,'’\s]*\d)\s*(?:[%$€£¥]|[^\W\d¹²³⁰⁴-⁹][^\W\d]{0,11}\.?)?")
 THOUSANDS = re.compile(r"[^,]*\d(,\d{3})+(?!\d)[^,]*")
 GROUPING = {".": re.compile(r"[,'’\s]"), ",": re.compile(r"[.'’\s]")}
 LONGEST_FIGURE, LONGEST_DAY = 30, 30  # characters
 SAMPLE = 1_000  # different cells that tell of what kind a column is
 TYPED = 0.9  # of a column's cells, from which it is one of numbers, or of dates
+# After a cell, and before the note that it refers to. A raised figure may be an exponent, unless there is such a note.
+_MARK = r"\\?[*†‡§]{1,3}|\[\^?[^\W_]{1,3}\]"
+_RAISED = "[¹²³⁰⁴-⁹]{1,2}"
+MARKED = re.compile(rf"\s*({_MARK}|{_RAISED})$")
+NOTE = re.compile(rf"^({_MARK}|{_RAISED}):?\s*(?=\w)", re.MULTILINE)
 DISTINCT = 12  # values of a column that are all named to the model
 # Words that a query could not use as the name of a column.
 RESERVED = frozenset(
@@ -60,7 +65,8 @@ class Column(NamedTuple):
 class Table:
     """A table row by row: its cells as they are written, their values, and the passage in which each row begins.
 
-    ``number`` is that of the table in its document, ``rows`` those of its rows there.
+    ``number`` is that of the table in its document, ``rows`` those of its rows there. ``notes`` are below it, each by
+    the mark that cells have: its passage, and where it begins and ends there.
     """
 
     source: str
@@ -71,25 +77,30 @@ class Table:
     values: list[tuple[Any, ...]]
     passages: list[Document]
     rows: list[int]
+    notes: Mapping[str, tuple[Document, int, int]]
 
     @classmethod
     def of(cls, passages: Iterable[Document], number: int) -> "Table | None":
         """Return the table of this number among a document's passages; None if it is too large, or has one row."""
         found: dict[int, tuple[Document, dict[str, str]]] = {}
         names: dict[str, None] = {}
+        below: list[tuple[Document, int]] = []
         for passage in passages:
-            text = passage.page_content
+            text, last = passage.page_content, 0
             for of, row, start, middle, end in passage.metadata.get(CELLS) or ():
                 if of == number:
                     name = text[start : max(start, middle)]
                     names.setdefault(name)
                     found.setdefault(row, (passage, {}))[1].setdefault(name, text[middle + 2 : end])
+                    last = end
+            below = [(passage, last)] if last else [*below, (passage, 0)] if found else []
         if not (1 < len(found) <= MOST_ROWS and 1 < len(names) <= MOST_COLUMNS):
             return None
         rows = sorted(found)
         ordered = [found[row] for row in rows]
         cells = [tuple(map(known.get, names)) for _, known in ordered]
-        typed = [kind_of(column) for column in zip(*cells, strict=True)]
+        notes = dict(reversed(list(notes_in(below))))  # the first of each mark
+        typed = [kind_of(column, notes) for column in zip(*cells, strict=True)]
         columns = tuple(
             Column(name, key, kind) for name, key, (kind, _) in zip(names, _keys(names), typed, strict=True)
         )
@@ -97,7 +108,7 @@ class Table:
         first = ordered[0][0].metadata
         source = str(first.get("source", ""))
         title = str(first.get("heading") or first.get("title") or Path(source).stem)
-        return cls(source, title, number, columns, cells, values, [passage for passage, _ in ordered], rows)
+        return cls(source, title, number, columns, cells, values, [passage for passage, _ in ordered], rows, notes)
 
     def label(self, row: int) -> str:
         """Return the first cell of a row that is no number: what the row is about."""
@@ -116,18 +127,42 @@ class Table:
         rest = ", ".join(f"{name}: {part}" for name, part in parts.items() if part and part != label)
         return f"{label} ({rest})" if label and rest else label or rest
 
+    def notes_on(self, rows: Iterable[int], sql: str) -> list[tuple[Document, int, int]]:
+        """Return the notes on the cells of these rows, in columns that the query names."""
+        if not self.notes:
+            return []
+        used = [index for index, one in enumerate(self.columns) if one.key in sql.casefold()]
+        marks = (MARKED.search(self.cells[row][index] or "") for row in rows for index in used)
+        return [self.notes[mark] for mark in dict.fromkeys(one[1] for one in marks if one) if mark in self.notes]
+
     def frequent_cells(self, column: int) -> list[str]:
         """Return the cells of a column, the most frequent first, each once."""
         cells = Counter(row[column] for row in self.cells)
         return [cell for cell, _ in cells.most_common() if cell]
 
 
-def kind_of(cells: Sequence[str | None]) -> tuple[Kind, list[Any]]:
-    """Return of what kind a column is, and the values of its cells, None where there is none of that kind."""
+def notes_in(below: Iterable[tuple[Document, int]]) -> Iterator[tuple[str, tuple[Document, int, int]]]:
+    """Yield each line that is a note, of what stands in passages from a place on: its mark, and where it is."""
+    for passage, start in below:
+        for note in NOTE.finditer(passage.page_content, start):
+            end = passage.page_content.find("\n", note.end())
+            yield note[1], (passage, note.start(), end if end >= 0 else len(passage.page_content))
+
+
+def kind_of(cells: Sequence[str | None], marks: Container[str] = ()) -> tuple[Kind, list[Any]]:
+    """Return of what kind a column is, and the values of its cells, None where there is none of that kind.
+
+    A mark behind a cell's figure does not count; a raised figure is one where it is among ``marks``.
+    """
     distinct = {cell: None for cell in cells if cell}
     sample = list(islice(distinct, SAMPLE))
     mark = decimal_mark(sample)
-    kinds: tuple[tuple[Kind, Callable[[str], Any]], ...] = (("number", lambda cell: number(cell, mark)), ("date", day))
+
+    def figure(cell: str) -> float | None:
+        end = MARKED.search(cell)
+        return number(cell[: end.start()] if end and (end[1] in marks or not end[1].isdigit()) else cell, mark)
+
+    kinds: tuple[tuple[Kind, Callable[[str], Any]], ...] = (("number", figure), ("date", day))
     for kind, value_of in kinds:
         if sum(value_of(cell) is not None for cell in sample) >= TYPED * max(len(sample), 1):
             values = {cell: value_of(cell) for cell in distinct}
@@ -223,6 +258,13 @@ def parsed(written: str, table: Table) -> "exp.Select":
         if column.name.casefold() not in known and not isinstance(column.this, exp.Star):
             raise QueryError(f"There is no column {column.name}.")
     return query
+
+
+def only_rows(query: "exp.Select", column: str, cells: Iterable[str]) -> str:
+    """Return the query of the rows alone in which the column has one of these cells."""
+    from sqlglot import exp
+
+    return query.where(exp.column(column).isin(*cells)).sql("sqlite")
 
 
 def _rows_found(connection: sqlite3.Connection, table: Table, query: "exp.Select") -> Found | None:

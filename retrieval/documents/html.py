@@ -69,6 +69,8 @@ _SPACE = re.compile(r"\s+")
 # Where headings of the levels 1 to 6 begin; each stands beside a mark of a block, and so changes no layout.
 _LEVELS = dict(zip(_HEADINGS, "\x0e\x0f\x10\x11\x12\x13", strict=True))
 _RUN = re.compile(r"([\x01\x02\x04-\x07\x0e-\x13][\x01\x02\x04-\x07\x0e-\x13\s]*)")
+_EXPONENT = re.compile(r"[-+−]?[0-9]{1,3}")
+_RAISED = str.maketrans("0123456789-+−", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺⁻")
 _MARKS = {
     "br": (_LINE, ""),
     **dict.fromkeys(("ul", "ol", "dl"), (_LINE, _LINE)),
@@ -146,7 +148,7 @@ def _pieces(page: "Tag", names: ColumnNames | None = None) -> Iterator[str]:
     from bs4.element import NavigableString, PreformattedString
 
     text_ancestors = _text_ancestors(page)
-    preformatted, in_article, name = 0, int(page.name in _ARTICLES), ""
+    preformatted, in_article, raised, name = 0, int(page.name in _ARTICLES), 0, ""
     open_tags: list[tuple[Tag, Iterator[PageElement]]] = [(page, iter(page.contents))]
     while open_tags:
         tag, children = open_tags[-1]
@@ -154,6 +156,7 @@ def _pieces(page: "Tag", names: ColumnNames | None = None) -> Iterator[str]:
         if child is None:
             preformatted -= tag.name == "pre"
             in_article -= tag.name in _ARTICLES
+            raised -= tag.name == "sup"
             yield _MARKS.get(tag.name, ("", ""))[1]
             open_tags.pop()
             name = "" if tag.name in CELLS else name
@@ -161,12 +164,15 @@ def _pieces(page: "Tag", names: ColumnNames | None = None) -> Iterator[str]:
             if not _is_left_out(child, in_article > 0, text_ancestors) and not (names and names.is_head(child)):
                 preformatted += child.name == "pre"
                 in_article += child.name in _ARTICLES
+                raised += child.name == "sup"
                 yield _MARKS.get(child.name, ("", ""))[0]
                 if names and child.name in CELLS:
                     name = names.before(child)
                 open_tags.append((child, iter(child.contents)))
         elif isinstance(child, NavigableString) and not isinstance(child, PreformattedString):
             string = clean(child)
+            if raised and _EXPONENT.fullmatch(string.strip()):
+                string = string.translate(_RAISED)  # 120 with the note 1 is not 1201
             if name and string.strip():
                 yield name
                 name = ""

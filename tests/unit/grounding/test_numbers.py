@@ -47,6 +47,7 @@ def missing(claim: str, text: str, question: str = "", near: str | None = None) 
         ("１２ came.", "12 came.", []),
         ("It is version 1.2.3.", "It is version 1.2.3.", []),
         # it stands nowhere
+        ("It seats 1201.", "It seats 120¹ people.", ["1201"]),  # the number of a note
         ("It is 16%.", "It is 15 percent, or 0.15.", ["16"]),
         ("It costs 59 million.", "It costs 59 thousand.", ["59"]),
         ("World War 3 began.", "World War II began.", ["3"]),
@@ -212,6 +213,7 @@ def test_the_day_of_a_question_is_not_taken_for_that_of_another_month() -> None:
         ("Henry VIII", "8"),
         ("3k", "3000"),
         ("12 am", "0"),
+        ("10³", "10"),
     ],
 )
 def test_numbers_in_many_forms(text: str, number: str) -> None:

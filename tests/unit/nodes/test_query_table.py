@@ -1,5 +1,6 @@
 """A table is asked by a query over all of its rows; what only they answer is never answered from some of them."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -7,12 +8,15 @@ import pytest
 from core.types import TableFound
 from nodes.query_table import MOST_CITED, query_table
 from nodes.retrieve import as_passage
+from retrieval.documents.load import parse
 from tests.scripted import ScriptedCritic, ScriptedGenerator, run_node, state, verdict
 from tests.stations import MOST, ORDER, Library
 
 
-async def asked(question: str, *selects: str, fits: Any = "fits", **settings: Any) -> Any:
-    library = Library()
+async def asked(
+    question: str, *selects: str, fits: Any = "fits", library: Library | None = None, **settings: Any
+) -> Any:
+    library = library or Library()
     found = [as_passage(one) for one in library.passages[:2]]
     before = state(question, table=TableFound(source="stations.csv", number=0), passages=found, found=found)
     generator = ScriptedGenerator(selects=selects[:1], selects_again=selects[1:])
@@ -65,6 +69,24 @@ async def test_a_query_that_leaves_out_what_the_question_names_is_none(question:
     update = await asked(question, select, select)
     assert "which the question names" in update["decided"]["failed"]
     assert "drafts" not in update
+
+
+async def test_a_note_on_the_result_is_a_condition_of_it() -> None:
+    page = b"""<table><tr><th>Station</th><th>Platforms</th></tr><tr><td>Alder</td><td>7*</td></tr>
+        <tr><td>Birch</td><td>12</td></tr></table><p>* Two are closed.</p>"""
+    library = Library(parse(Path("stations.html"), page))
+    select = "SELECT platforms FROM data WHERE station = 'Alder'"
+    update = await asked("How many platforms has Alder?", select, library=library)
+    ((claim,),) = update["claims"]
+    (quote,) = claim["conditions"]
+    (passage,) = (one for one in update["drafts"][0]["passages"] if one["id"] == quote["passage"])
+    assert passage["text"][quote["start"] : quote["end"]] == "* Two are closed."
+
+
+async def test_a_query_without_the_rows_that_are_compared_is_asked_of_them_alone() -> None:
+    update = await asked("Which has fewer platforms, Cedar or Alder?", ORDER.replace("DESC", "ASC"))
+    assert update["drafts"][0]["text"] == "Alder (Platforms: 7)"
+    assert update["queried"]["sql"].endswith("WHERE station IN ('Alder', 'Cedar') ORDER BY platforms ASC LIMIT 1")
 
 
 @pytest.mark.parametrize(

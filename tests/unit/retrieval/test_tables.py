@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from retrieval import tables
-from retrieval.documents.load import documents_of
+from retrieval.documents.load import documents_of, parse
 from retrieval.documents.loaded import Loaded
 from retrieval.documents.row_files import read_csv
 from retrieval.splitter import split
@@ -58,10 +58,28 @@ def test_columns_are_typed_and_get_plain_names() -> None:
         (["1 200 kg", "80 kg"], [1200, 80]),
         (["3. Mai 2021", "1. Juni 2021"], ["2021-05-03", "2021-06-01"]),
         (["A4", "B5"], ["A4", "B5"]),
+        (["480*", "12 [a]", "7†"], [480, 12, 7]),
+        (["10²", "5"], ["10²", "5"]),  # an exponent, without a note of that number
     ],
 )
 def test_cells_are_read_as_they_are_written(cells: Sequence[str], values: Sequence[object]) -> None:
     assert tables.kind_of(cells)[1] == values
+
+
+def test_a_cell_with_a_mark_has_a_value_and_the_note_below_the_table() -> None:
+    page = b"""<table><tr><th>Ferry</th><th>Seats</th></tr><tr><td>Alder</td><td>120<sup>1</sup></td></tr>
+        <tr><td>Birch*</td><td>48</td></tr></table>
+        <p>* No cars.</p><p><sup>1</sup> After the refit.</p><p>Tickets.</p>"""
+    path = Path("ferries.html")
+    table = Table.of(split(documents_of(path, parse(path, page))), 0)
+    assert table is not None
+    assert table.values == [("Alder", 120.0), ("Birch*", 48.0)]
+    assert noted(table, "SELECT seats FROM data") == ["¹ After the refit."]
+    assert noted(table, "SELECT ferry, seats FROM data") == ["¹ After the refit.", "* No cars."]
+
+
+def noted(table: Table, sql: str) -> list[str]:
+    return [passage.page_content[start:end] for passage, start, end in table.notes_on([0, 1], sql)]
 
 
 @pytest.mark.parametrize(
