@@ -9,11 +9,18 @@ Half of a family's questions have an answer. The passages of all its rows are th
 
 writes questions of MuSiQue that no adapter was trained on, from one half of its test rows: 80 with an answer, which
 takes two to four paragraphs, and 40 without one, over the paragraphs of 300 questions.
+
+    python -m training.question_set --tables report --most 100 --mirror ~/mirror --out eval
+
+writes questions of WikiTableQuestions with one answer, each of another table, which alone is its document.
 """
 
 from __future__ import annotations
 
+import csv
+import io
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, islice, zip_longest
 from pathlib import Path
@@ -31,29 +38,34 @@ def main() -> None:
     parser = option_parser(__doc__, most=40, seed=1, out=Path("eval/left-out"))
     parser.add_argument("--families", default="nq,repliqa")
     parser.add_argument("--musique", choices=("tuning", "report"))
+    parser.add_argument("--tables", choices=("tuning", "report"))
     parser.add_argument("--mirror", type=Path, default=MIRROR)
     options = parser.parse_args()
     if options.musique:
         written(options.out / "musique", *untrained(Sources(options.mirror, RAMDOCS), options.musique))
         return
+    if options.tables:
+        written(options.out / "tables", *of_tables(Sources(options.mirror, RAMDOCS), options.tables, options.most))
+        return
     for family in options.families.split(","):
         rows = list(rows_of(ROWS, [family]))
         texts = list(dict.fromkeys(one["text"] for row in rows for one in row["passages"]))
         Random(options.seed).shuffle(rows)
-        written(options.out / family, texts, list(map(question_of, islice(alternating(rows), options.most))))
+        files = {f"passage-{number}.txt": text for number, text in enumerate(texts)}
+        written(options.out / family, files, list(map(question_of, islice(alternating(rows), options.most))))
 
 
-def written(folder: Path, texts: Sequence[str], questions: Sequence[Mapping[str, Any]]) -> None:
+def written(folder: Path, files: Mapping[str, str], questions: Sequence[Mapping[str, Any]]) -> None:
     """Write the documents and the question set."""
     (folder / "documents").mkdir(parents=True, exist_ok=True)
-    for number, text in enumerate(texts):
-        (folder / "documents" / f"passage-{number}.txt").write_text(text, encoding="utf-8")
+    for name, text in files.items():
+        (folder / "documents" / name).write_text(text, encoding="utf-8")
     path = folder / "questions.jsonl"
     path.write_text("".join(f"{json.dumps(one, ensure_ascii=False)}\n" for one in questions), encoding="utf-8")
-    print(f"{path}: {len(questions)} questions, {len(texts)} passages")
+    print(f"{path}: {len(questions)} questions, {len(files)} documents")
 
 
-def untrained(sources: Sources, half: str) -> tuple[list[str], list[dict[str, Any]]]:
+def untrained(sources: Sources, half: str) -> tuple[dict[str, str], list[dict[str, Any]]]:
     """Return the paragraphs of 300 questions of MuSiQue's test rows, half of which are for tuning, and 120 of these."""
     trained = {row[2] for row in prompted(sources, "musique", ("train", "val", "val2"))}
     rows = [row for row in prompted(sources, "musique", ("test",)) if row[2] not in trained]
@@ -68,7 +80,30 @@ def untrained(sources: Sources, half: str) -> tuple[list[str], list[dict[str, An
         others += side[first:last]
     texts = dict.fromkeys(part.strip() for row in asked + others for part in PARAGRAPH.split(row[1])[1:])
     Random(1).shuffle(asked)
-    return list(texts), [question_of({"id": i, "question": q, "answers": [a] if a else []}) for i, _, q, a in asked]
+    files = {f"passage-{number}.txt": text for number, text in enumerate(texts)}
+    return files, [question_of({"id": i, "question": q, "answers": [a] if a else []}) for i, _, q, a in asked]
+
+
+def of_tables(sources: Sources, half: str, most: int) -> tuple[dict[str, str], list[dict[str, Any]]]:
+    """Return tables as CSV by name, and a question of each: from the test set for the report, else the training set."""
+    public = "ppasupat+WikiTableQuestions"
+    name = {"report": "pristine-unseen-tables", "tuning": "training"}[half]
+    rows = [line.split("\t") for line in sources.stored(public, f"data/{name}.tsv").split("\n")[1:-1]]
+    Random(1).shuffle(rows)
+    first = {table: (key, asked, answer) for key, asked, table, answer in rows if "|" not in answer}
+    files, questions = {}, []
+    for table, (key, asked, answer) in islice(first.items(), most):
+        title = json.loads(sources.stored(public, table.replace("csv", "page", 2).replace(".csv", ".json")))["title"]
+        named = "-".join([*re.findall(r"\w+", title), f"{key}.csv"])
+        text = io.StringIO()
+        lines = sources.stored(public, table.removesuffix("csv") + "tsv").strip("\n").split("\n")
+        cells = (line.split("\t") for line in lines)
+        csv.writer(text).writerows([cell.replace("\\n", "\n").replace("\\p", "|") for cell in row] for row in cells)
+        files[named] = text.getvalue()
+        questions.append(
+            question_of({"id": key, "question": asked, "answers": [answer]}) | {"docs": f"documents/{named}"}
+        )
+    return files, questions
 
 
 def question_of(row: Mapping[str, Any]) -> dict[str, Any]:
