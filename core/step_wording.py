@@ -34,8 +34,7 @@ def _described(node: str, decided: Mapping[str, Any]) -> str:
             marks = ", ".join(f"{place_of(grade)} {said(grade['verdict'])}" for grade in decided["grades"])
             return f"{decided['relevant']} relevant: {marks}" if marks else "nothing to grade"
         case "rewrite_query":
-            named = f"{decided['description']}: {decided['name']}; " if decided.get("name") else ""
-            return f"{named}“{decided['query']}”" if decided["query"] else "no other query found"
+            return _searched_next(decided)
         case "generate":
             if decided["declined"]:
                 return "the draft declines"
@@ -60,6 +59,14 @@ def _described(node: str, decided: Mapping[str, Any]) -> str:
             return _compared(decided)
         case _:
             return f"{decided['outcome']} ({decided['stop_reason']})"
+
+
+def _searched_next(decided: Mapping[str, Any]) -> str:
+    """The query, what a name in it stands for, or why there is none."""
+    described = decided.get("description")
+    if not decided["query"]:
+        return f"nothing names “{described}”" if described else "no other query found"
+    return f"{described}: {decided['name']}; “{decided['query']}”" if described else f"“{decided['query']}”"
 
 
 def _queried(decided: Mapping[str, Any]) -> str:

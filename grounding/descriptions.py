@@ -29,6 +29,7 @@ ASKING = STOP_WORDS | frozenset(
     était a été le la les l du de d un une en quién quien qué cuál cual dónde cuándo cómo es son fue el los las del una
     por para""".split()
 )
+ARTICLE = re.compile(r"\b(?:the|an?|der|die|das|dem|den|des|le|la|les|el|los|las)\s", re.IGNORECASE)
 NUMBER = re.compile(r"\d")
 
 
@@ -52,6 +53,16 @@ def description_in(reply: str, question: str) -> tuple[int, int] | None:
     return _trimmed(question, *found.span()) if found else None
 
 
+def inner_description(question: str, span: tuple[int, int]) -> tuple[int, int] | None:
+    """Return the longest description within that of the span, of the thing that it leans on; None if it has none.
+
+    The licence of the person who runs the Kvarnby depot leans on that person.
+    """
+    start, end = span
+    starts = (article.start() for article in ARTICLE.finditer(question, start + 1, end))
+    return next(((one, end) for one in starts if _describes(question[one:end])), None)
+
+
 def _trimmed(question: str, start: int, end: int) -> tuple[int, int] | None:
     """Return the span without what is asked of the thing that it describes, if that too was copied."""
     if HELPER.search(question[:start]) and not WORD.search(question[end:]):
@@ -70,6 +81,10 @@ def _trimmed(question: str, start: int, end: int) -> tuple[int, int] | None:
         start += head.end()
     span = question[start:end]
     return (start, end) if _is_anchored(span) and _says_more_than_names(span) else None
+
+
+def _describes(span: str) -> bool:
+    return may_describe(span) and _says_more_than_names(span)
 
 
 def _is_anchored(text: str) -> bool:

@@ -37,7 +37,8 @@ async def rewrite_query(state: SelfRAGState, services: Services, runtime: Runtim
             return _new_query(state, subject["question"], runtime.context) | _about(subject)
         relevant = [] if span else state["relevant"]  # what does not name its subject hardly answers the question
         if not state["drafted"] and (span or relevant or not state["rewrites_left"]):
-            return {"describes": None, "relevant": relevant, "decided": {"query": None}}
+            decided = {"query": None} | ({"description": question[slice(*span)]} if span else {})
+            return {"describes": None, "relevant": relevant, "decided": decided}
     query = await written_query(state, services) if runtime.context.rewriting != "names" else ""
     query = query[:LONGEST_QUERY]
     if not query or _is_among(tried, query):

@@ -3,7 +3,7 @@
 from core.errors import ModelError
 from core.types import Subject
 from grounding import answers as rules
-from grounding.descriptions import description_in
+from grounding.descriptions import description_in, inner_description
 from nodes.compare_answers import brief_answer, checked_answer
 from nodes.finish import wording_of
 from nodes.grade_documents import grades_of
@@ -27,6 +27,14 @@ async def description_of(question: str, services: Services) -> tuple[int, int] |
 
 
 async def subject_of(question: str, span: tuple[int, int], services: Services, context: Context) -> Subject | None:
+    """Return what the span of the question describes, or what that leans on; None if no passage surely names either."""
+    inner = inner_description(question, span)
+    return await _named(question, span, services, context) or (
+        await _named(question, inner, services, context) if inner else None
+    )
+
+
+async def _named(question: str, span: tuple[int, int], services: Services, context: Context) -> Subject | None:
     """Return what the span of the question describes, by the first passage that names it; None if none surely does.
 
     It takes a search, the grades of its passages, a short answer from the best, and the critic's check of that.

@@ -1,6 +1,6 @@
 import pytest
 
-from grounding.descriptions import description_in, may_describe
+from grounding.descriptions import description_in, inner_description, may_describe
 
 
 @pytest.mark.parametrize(
@@ -66,3 +66,22 @@ def test_the_description_is_copied_says_more_than_a_name_and_leaves_something_to
 ) -> None:
     span = description_in(reply, question)
     assert (question[slice(*span)] if span else None) == described
+
+
+@pytest.mark.parametrize(
+    ("described", "inner"),
+    [
+        ("the licence of the person who runs the Kvarnby depot", "the person who runs the Kvarnby depot"),
+        ("die Lizenz der Person, die das Depot von Kvarnby leitet", "der Person, die das Depot von Kvarnby leitet"),
+        ("the head of the firm that bought the owner of Quill Air", "the firm that bought the owner of Quill Air"),
+        # What follows says no more than a name, or has none.
+        ("the leader of the Skarvik harbour survey", None),
+        ("the person who runs the Kvarnby depot", None),
+        ("the Kvarnby depot of the firm that runs it", None),
+    ],
+)
+def test_a_description_may_lean_on_another(described: str, inner: str | None) -> None:
+    question = f"Where is {described} now?"
+    start = question.index(described)
+    span = inner_description(question, (start, start + len(described)))
+    assert (question[slice(*span)] if span else None) == inner

@@ -105,7 +105,7 @@ async def named(
     queries = ["Skarvik survey studies"]
     generator = ScriptedGenerator(described=[described], brief={NAMING: brief}, queries=queries)
     critic = ScriptedCritic(otherwise={"relevance": relevance, "support": support})
-    retriever = ScriptedRetriever({ASKED: [NAMING]})
+    retriever = ScriptedRetriever({ASKED: [NAMING]}, always=[])
     update = await run_node(rewrite_query, state(**begun), generator, critic, retriever, limits=Limits(drafts=3))
     return update, generator
 
@@ -135,7 +135,15 @@ UNNAMED = [
 @pytest.mark.parametrize("changes", UNNAMED)
 async def test_without_a_sure_name_nothing_is_relevant(changes: dict[str, Any]) -> None:
     update, _ = await named(**changes)
-    assert update == {"describes": None, "relevant": [], "decided": {"query": None}}
+    decided = {"query": None, "description": "the leader of the Skarvik harbour survey"}
+    assert update == {"describes": None, "relevant": [], "decided": decided}
+
+
+async def test_what_no_passage_names_may_lean_on_what_one_names() -> None:
+    question = "When does the licence of the leader of the Skarvik harbour survey expire?"
+    update, _ = await named("the licence of the leader of the Skarvik harbour survey", question=question)
+    described = (update["subject"]["description"], update["queries"][-1])
+    assert described == ("the leader of the Skarvik harbour survey", "When does the licence of Runa Tveit expire?")
 
 
 @pytest.mark.parametrize("described", ["the Skarvik", "somebody else", ModelError("The reply was cut off.")])

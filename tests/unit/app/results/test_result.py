@@ -198,6 +198,8 @@ CHANGES = [
         ("grade_documents", {"relevant": 1, "grades": [GRADE]}, "1 relevant: b.pdf p. 2 relevant"),
         ("grade_documents", {"relevant": 0, "grades": []}, "nothing to grade"),
         ("rewrite_query", {"query": None}, "no other query found"),
+        ("rewrite_query", {"query": None, "description": "the head of it"}, "nothing names “the head of it”"),
+        ("rewrite_query", {"query": "Where did Ida study?"}, "“Where did Ida study?”"),
         (
             "rewrite_query",
             {"query": "Where did Ida study?", "description": "the head of it", "name": "Ida"},
