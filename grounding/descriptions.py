@@ -54,13 +54,13 @@ def description_in(reply: str, question: str) -> tuple[int, int] | None:
 
 
 def inner_description(question: str, span: tuple[int, int]) -> tuple[int, int] | None:
-    """Return the longest description within that of the span, of the thing that it leans on; None if it has none.
+    """Return the innermost description within that of the span; None if there is no other.
 
-    The licence of the person who runs the Kvarnby depot leans on that person.
+    The term of the contract of the tenant of flat 12 leans on the tenant, whom a passage may name.
     """
     start, end = span
-    starts = (article.start() for article in ARTICLE.finditer(question, start + 1, end))
-    return next(((one, end) for one in starts if _describes(question[one:end])), None)
+    starts = [article.start() for article in ARTICLE.finditer(question, start + 1, end)]
+    return next(((one, end) for one in reversed(starts) if _describes(question[one:end])), None)
 
 
 def _trimmed(question: str, start: int, end: int) -> tuple[int, int] | None:
