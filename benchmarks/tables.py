@@ -2,11 +2,14 @@
 
     python -m benchmarks.tables --half report
     python -m benchmarks.tables --half free-report
+    python -m training.question_set --tables report --out eval
+    python -m benchmarks.tables --public eval/tables --most 100
 
 Thirty tables of 5 to 2,000 rows, of ten kinds of things, five questions each, all drawn by a seed. The tables of one
 half are for tuning, those of the other for the report. `FREE` are 40 questions of five tables in other words and in
-five languages for tuning, and 40 of five others for the report. Printed are the shares of right answers by kind of
-question, and of wrong ones that are called grounded; ``bench/tables.json`` has them, and ``--out`` each answer.
+five languages for tuning, and 40 of five others for the report. ``--public`` asks questions of WikiTableQuestions
+instead, each of its own table. Printed are the shares of right answers by kind of question, and of wrong ones that are
+called grounded; ``bench/tables.json`` has them, and ``--out`` each answer.
 """
 
 import asyncio
@@ -18,12 +21,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, cast
 
 from app.front_door import SelfRAG
 from app.results.result import Result
-from benchmarks.harness import FOLDER, aligned, counted, option_parser, shown, write_figures
+from benchmarks.harness import FOLDER, aligned, counted, option_parser, read_rows, shown, write_figures
+from evaluation.measures.scores import answer_of, right_answer
 from evaluation.measures.statistics import exact_share
+from evaluation.records import Record
 
 SIZES = (6, 12, 40, 150, 400, 2_000)  # of the tables in turn; 40 things have names of one word, more have two
 TABLES = 30
@@ -361,27 +366,38 @@ def main() -> None:
     """Write the tables, ask, print the figures, and keep each answer."""
     options = option_parser(__doc__, out=FOLDER / "tables", most=TABLES)
     options.add_argument("--half", choices=("tune", "report", "free-tune", "free-report"), default="report")
+    options.add_argument("--public", type=Path, help="a folder of questions, each of its own table")
     given = options.parse_args()
-    drawn = list(tables())
-    chosen = [one for one in drawn if (one.number + one.number // len(KINDS)) % 2 == (given.half == "report")]
-    if asked_freely := given.half.startswith("free"):
-        tuning = given.half == "free-tune"
-        chosen = [one for one in drawn if one.number in FREE and (one.number in FREE_TUNING) == tuning]
     given.out.mkdir(parents=True, exist_ok=True)
-    rows = asyncio.run(answers(chosen[: given.most], given.out, free if asked_freely else questions))
+    libraries = public(given.public) if given.public else drawn(given.half, given.out)
+    rows = asyncio.run(answers(libraries[: given.most]))
     (given.out / "answers.json").write_text(json.dumps(rows, indent=1), encoding="utf-8")
     print(aligned(list(summary(rows))))
-    write_figures("tables", {"half": given.half, "rows": rows})
+    write_figures("tables", {"half": given.public or given.half, "rows": rows})
 
 
-async def answers(
-    chosen: Sequence[Drawn], folder: Path, asked: Callable[[Drawn], Iterator[Asked]]
-) -> list[dict[str, Any]]:
+def drawn(half: str, folder: Path) -> list[tuple[Path, list[Asked]]]:
+    """Write the tables of a half, and return each with its questions."""
+    every = list(tables())
+    if half.startswith("free"):
+        chosen = [one for one in every if one.number in FREE and (one.number in FREE_TUNING) == (half == "free-tune")]
+        return [(written(one, folder), list(free(one))) for one in chosen]
+    chosen = [one for one in every if (one.number + one.number // len(KINDS)) % 2 == (half == "report")]
+    return [(written(one, folder), list(questions(one))) for one in chosen]
+
+
+def public(folder: Path) -> list[tuple[Path, list[Asked]]]:
+    """Return the tables of a folder that `training.question_set` wrote, each with its question."""
+    rows = read_rows(folder / "questions.jsonl")
+    return [(folder / row["docs"], [Asked(row["id"], "public", row["question"], tuple(row["answer"]))]) for row in rows]
+
+
+async def answers(libraries: Sequence[tuple[Path, Sequence[Asked]]]) -> list[dict[str, Any]]:
     """Ask the questions of each table with that table alone as the library."""
     kept: list[dict[str, Any]] = []
-    for table in counted(chosen):
-        async with SelfRAG.open(written(table, folder)) as rag:
-            for one in asked(table):
+    for path, asked in counted(libraries):
+        async with SelfRAG.open(path) as rag:
+            for one in asked:
                 result = await rag.aask(one.question)
                 row: dict[str, Any] = {"question": one.question, "answers": one.answers, "answer": result.answer}
                 row |= {"outcome": result.outcome, "right": is_right(one, result), "seconds": result.usage["seconds"]}
@@ -403,6 +419,9 @@ def is_right(one: Asked, result: Result) -> bool:
     """Whether the answer names what it should; of several things with the same extreme one is enough."""
     if not one.answers:
         return result.outcome == "abstained"
+    if one.kind == "public":
+        answer = answer_of(cast("Record", {"answer": result.answer}))
+        return result.outcome == "grounded" and right_answer(answer, one.answers, one.question)
     enough = any if one.kind == "order" else all
     said = enough(has(result.answer, answer) for answer in one.answers)
     return result.outcome == "grounded" and said and (one.kind != "filter" or len(result.claims) == len(one.answers))

@@ -261,10 +261,13 @@ def parsed(written: str, table: Table) -> "exp.Select":
 
 
 def only_rows(query: "exp.Select", column: str, cells: Iterable[str]) -> str:
-    """Return the query of the rows alone in which the column has one of these cells."""
+    """Return the query of the rows alone in which the column has one of these cells; so are its extremes."""
     from sqlglot import exp
 
-    return query.where(exp.column(column).isin(*cells)).sql("sqlite")
+    for one in list(query.find_all(exp.Select)):
+        if one is query or any(one.find_all(exp.Max, exp.Min)):
+            one.where(exp.column(column).isin(*cells), copy=False)
+    return query.sql("sqlite")
 
 
 def _rows_found(connection: sqlite3.Connection, table: Table, query: "exp.Select") -> Found | None:
