@@ -7,6 +7,7 @@ from core.types import Passage, Quote
 from grounding.amounts import quantities
 from grounding.language import ENGLISH, languages_of
 from grounding.measures import in_english_units
+from grounding.notes import notes_on
 from grounding.quotes import LONGEST_QUOTE
 from grounding.reasons import GENERIC_STEMS
 from grounding.sentences import sentences
@@ -40,8 +41,9 @@ MONEY = re.compile(r"([$€£])\s?(\d[\d.,]*\d|\d)")
 def conditions_of(passage: Passage, quote: Quote, answer: str) -> list[Quote]:
     """Return the sentences of the passage that put a condition on the quote, and that the answer does not state.
 
-    They are the quote's own, where a condition stands behind what the answer says, and those after it that refer to its
-    section, that have a word for a condition and one of the quote's, or that say another amount of what it measures.
+    They are the quote's own, where a condition stands behind what the answer says; the notes that it refers to; and
+    those after it that refer to its section, that have a word for a condition and one of the quote's, or that say
+    another amount of what it measures.
     """
     text, end_of_quote = passage["text"], quote["end"]
     spans = sentences(text)
@@ -53,10 +55,13 @@ def conditions_of(passage: Passage, quote: Quote, answer: str) -> list[Quote]:
     languages = languages_of([text]) | ENGLISH
     own, words = amounts_of(said, languages), stemmed(said) - GENERIC_STEMS
     units = {unit for _, unit in own}
-    found: list[tuple[int, int, int]] = []
+    notes = notes_on(text, quote["start"], end_of_quote)
+    found = [(0, *span) for span in notes if not _states(answer, text[slice(*span)], said)]
     for start, end in spans:
         sentence = text[start:end]
-        if start < end_of_quote:
+        if any(first <= start < last for first, last in notes):
+            rank = None
+        elif start < end_of_quote:
             rank = 1 if end > quote["start"] and _stands_before_cue(answer, sentence) else None
         elif refers and refers.search(sentence):
             rank = 0

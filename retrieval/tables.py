@@ -4,7 +4,7 @@ import re
 import sqlite3
 import time
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import islice
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from langchain_core.documents import Document
 
 from grounding.dates import dates
+from grounding.notes import MARKED, notes_in
 from retrieval.documents.loaded import CELLS
 
 if TYPE_CHECKING:
@@ -34,11 +35,6 @@ GROUPING = {".": re.compile(r"[,'’\s]"), ",": re.compile(r"[.'’\s]")}
 LONGEST_FIGURE, LONGEST_DAY = 30, 30  # characters
 SAMPLE = 1_000  # different cells that tell of what kind a column is
 TYPED = 0.9  # of a column's cells, from which it is one of numbers, or of dates
-# After a cell, and before the note that it refers to. A raised figure may be an exponent, unless there is such a note.
-_MARK = r"\\?[*†‡§]{1,3}|\[\^?[^\W_]{1,3}\]"
-_RAISED = "[¹²³⁰⁴-⁹]{1,2}"
-MARKED = re.compile(rf"\s*({_MARK}|{_RAISED})$")
-NOTE = re.compile(rf"^({_MARK}|{_RAISED}):?\s*(?=\w)", re.MULTILINE)
 DISTINCT = 12  # values of a column that are all named to the model
 # Words that a query could not use as the name of a column.
 RESERVED = frozenset(
@@ -99,7 +95,10 @@ class Table:
         rows = sorted(found)
         ordered = [found[row] for row in rows]
         cells = [tuple(map(known.get, names)) for _, known in ordered]
-        notes = dict(reversed(list(notes_in(below))))  # the first of each mark
+        notes: dict[str, tuple[Document, int, int]] = {}
+        for passage, begin in below:
+            for mark, span in notes_in(passage.page_content, begin).items():
+                notes.setdefault(mark, (passage, *span))
         typed = [kind_of(column, notes) for column in zip(*cells, strict=True)]
         columns = tuple(
             Column(name, key, kind) for name, key, (kind, _) in zip(names, _keys(names), typed, strict=True)
@@ -132,21 +131,13 @@ class Table:
         if not self.notes:
             return []
         used = [index for index, one in enumerate(self.columns) if one.key in sql.casefold()]
-        marks = (MARKED.search(self.cells[row][index] or "") for row in rows for index in used)
-        return [self.notes[mark] for mark in dict.fromkeys(one[1] for one in marks if one) if mark in self.notes]
+        marks = [one[1] for row in rows for index in used if (one := MARKED.search(self.cells[row][index] or ""))]
+        return [self.notes[mark] for mark in dict.fromkeys(marks) if mark in self.notes]
 
     def frequent_cells(self, column: int) -> list[str]:
         """Return the cells of a column, the most frequent first, each once."""
         cells = Counter(row[column] for row in self.cells)
         return [cell for cell, _ in cells.most_common() if cell]
-
-
-def notes_in(below: Iterable[tuple[Document, int]]) -> Iterator[tuple[str, tuple[Document, int, int]]]:
-    """Yield each line that is a note, of what stands in passages from a place on: its mark, and where it is."""
-    for passage, start in below:
-        for note in NOTE.finditer(passage.page_content, start):
-            end = passage.page_content.find("\n", note.end())
-            yield note[1], (passage, note.start(), end if end >= 0 else len(passage.page_content))
 
 
 def kind_of(cells: Sequence[str | None], marks: Container[str] = ()) -> tuple[Kind, list[Any]]:

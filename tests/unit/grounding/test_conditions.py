@@ -42,6 +42,11 @@ def test_a_rule_with_its_condition_in_one_sentence_is_shown_whole() -> None:
     assert conditions(rule, " The gate is green.", "none is needed") == []  # the exception itself
 
 
+@pytest.mark.parametrize("note", ["* Summer only.", "* Except on Sundays, when the Birch has 12."])
+def test_a_note_that_the_quote_refers_to_is_a_condition(note: str) -> None:
+    assert conditions("Ferry: Birch | Seats: 480*", f"\n\n{note}\nTickets.", "Birch") == [note]
+
+
 def test_a_later_paragraph_that_refers_to_the_section_puts_a_condition_on_it() -> None:
     before, other = "# Lease\n\n§ 2 Rent. It is due at once. § 3 Notice. ", "\n\n§ 9 The rent of § 2 rises each year."
     refers = "§ 8 Where a shed was built, the term of § 3 is doubled."

@@ -1,0 +1,28 @@
+"""Find the notes of a text, and the marks that refer to them: 480* and, below, * Summer only."""
+
+import re
+from collections import Counter
+
+_MARK = r"\\?[*†‡§]{1,3}|\[\^?[^\W_]{1,3}\]|[¹²³⁰⁴-⁹]{1,2}"
+_BEFORE = r"(?<=[\w%€$£.)])"
+MARKED = re.compile(rf"{_BEFORE}\s?({_MARK})\s*$")
+_NOTE = re.compile(rf"^({_MARK}):?[ \t]*(?=\w)", re.MULTILINE)
+# In running text a number in brackets is mostly a reference to a book.
+_WITHIN = re.compile(rf"{_BEFORE}(?!\[\^?\d)({_MARK})(?!\w)")
+
+
+def notes_in(text: str, start: int = 0) -> dict[str, tuple[int, int]]:
+    """Return where each note after ``start`` begins and ends, by its mark; several lines with one mark are a list."""
+    notes = list(_NOTE.finditer(text, start))
+    marks = Counter(note[1] for note in notes)
+    ends = (text.find("\n", note.end()) for note in notes)
+    spans = ((note[1], (note.start(), end if end >= 0 else len(text))) for note, end in zip(notes, ends, strict=True))
+    return {mark: span for mark, span in spans if marks[mark] == 1}
+
+
+def notes_on(text: str, start: int, end: int) -> list[tuple[int, int]]:
+    """Return where the notes of a text are that this part of it refers to; two marks of a kind set words apart."""
+    said = text[start:end]
+    marks = {mark for mark in _WITHIN.findall(said) if said.count(mark) % 2}
+    found = notes_in(text).items() if marks else ()
+    return [span for mark, span in found if mark in marks and not start <= span[0] < end]
