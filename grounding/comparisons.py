@@ -13,6 +13,12 @@ MOST = (
     "(?:le|la|les) (?:plus|moins)",
     r"(?:el|la|los|las|que|qué) (?:\w+ )*(?:más|menos|mayor|menor)",
 )
+PLACE = (
+    "first|last|top|final",
+    r"erste[nrms]?|letzte[nrms]?",
+    r"premi(?:er|ère)s?|derni(?:er|ère)s?",
+    r"primer[oa]?s?|últim[oa]s?",
+)
 THAN = (
     r"more|less|fewer|higher|lower|larger|smaller|over|under|above|below|at (?:least|most)|between|exceed\w*",
     "all|each|every|list",
@@ -28,12 +34,12 @@ def _compiled(words: str, unspaced: str) -> re.Pattern[str]:
 
 COUNTED = _compiled(HOW_MANY, "几|多少")
 ADDED = _compiled(TOGETHER, "总|共")
-COMPUTED = _compiled("|".join((HOW_MANY, TOGETHER, ON_AVERAGE, *MOST)), "最|多少|几|总|均|共")
+COMPUTED = _compiled("|".join((HOW_MANY, TOGETHER, ON_AVERAGE, *MOST, *PLACE)), "最|多少|几|总|均|共|首|第一")
 COMPARED = _compiled("|".join(THAN), "超|于|过|比|每|所有")
 
 
 def needs_all_rows(question: str) -> bool:
-    """Whether the question asks for the most or the least, a count, a sum or a mean: only all rows answer it."""
+    """Whether the question asks for the most, the first, a count, a sum or a mean: only all rows answer it."""
     return COMPUTED.search(question) is not None
 
 

@@ -10,6 +10,7 @@ from core.text import shortened
 from core.types import Claim, Draft, Queried, Quote, TableFound, Verdict
 from grounding.amounts import plain_figures
 from grounding.comparisons import asks_for_total, asks_how_many, needs_all_rows
+from grounding.language import language_of
 from grounding.stems import stems
 from nodes.finish import wording_of
 from nodes.retrieve import as_passage, each_once
@@ -23,6 +24,10 @@ MOST_CITED = 10  # rows
 EXAMPLES = 3  # cells of a column that has too many to name
 LONGEST_SHOWN = 60  # characters of a cell
 NO_WORD = re.compile(r"[\W\d_]+")
+WORD = re.compile(r"[^\W_]+")
+SUBQUERY = re.compile(r"\(\s*SELECT\b[^()]*(?:\([^()]*\)[^()]*)*\)", re.IGNORECASE)
+TEXT = re.compile(r"'((?:[^']|'')*)'")
+BEGINNING = 3  # letters by which two words are taken for one: Italian, Italy
 FENCE = re.compile(r"```(?:sql)?|```", re.IGNORECASE)
 
 
@@ -71,7 +76,7 @@ async def _found(table: Table, described: str, question: str, services: Services
 def tried(table: Table, query: str, question: str) -> Found:
     """Return what the query finds. Raises `QueryError` also where that cannot be what the question asks for."""
     found = run(table, parsed(query, table))
-    if problem := left_out(table, question, query) or other_kind(table, question, found):
+    if problem := left_out(table, question, query) or added(question, query) or other_kind(table, question, found):
         raise QueryError(problem)
     return found
 
@@ -124,14 +129,27 @@ def _misses(query: str, cell: str) -> bool:
 def of_named_rows(table: Table, question: str, query: str) -> str:
     """Return the query of those rows alone that the question names, where it names several by one column.
 
-    "Which is older, A or B?" is written as if it were asked of all rows. Raises `QueryError`.
+    "Which is older, A or B?" is written as if it were asked of all rows, or of those older than A. Raises `QueryError`.
     """
     missing: dict[str, list[str]] = {}
+    outer = SUBQUERY.sub("", query)
     for cell, key in named_cells(table, question)[0].items():
-        if _misses(query, cell):
+        if _misses(outer, cell):
             missing.setdefault(key, []).append(cell)
     several = [(key, cells) for key, cells in missing.items() if len(cells) > 1]
     return only_rows(parsed(query, table), *several[0]) if len(several) == 1 else query
+
+
+def added(question: str, query: str) -> str:
+    """Say which text the query compares with that an English question does not name."""
+    if (language_of(question) or "en") != "en":
+        return ""
+    asked = {word[:BEGINNING] for word in WORD.findall(question.casefold())}
+    for text in TEXT.findall(query):
+        words = [word for word in WORD.findall(text.casefold()) if len(word) >= BEGINNING]
+        if words and not any(word.isdecimal() or word[:BEGINNING] in asked for word in words):
+            return f"It compares with {text!r}, which the question does not name."
+    return ""
 
 
 def other_kind(table: Table, question: str, found: Found) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from core.types import TableFound
-from nodes.query_table import MOST_CITED, query_table
+from nodes.query_table import MOST_CITED, added, query_table
 from nodes.retrieve import as_passage
 from retrieval.documents.load import parse
 from tests.scripted import ScriptedCritic, ScriptedGenerator, run_node, state, verdict
@@ -89,6 +89,7 @@ async def test_a_note_on_the_result_is_a_condition_of_it() -> None:
         ORDER.replace("DESC", "ASC"),
         "SELECT station FROM data WHERE platforms = (SELECT MIN(platforms) FROM data)",
         "SELECT station FROM data WHERE platforms < (SELECT AVG(platforms) FROM data)",
+        "SELECT station FROM data WHERE platforms < (SELECT platforms FROM data WHERE station = 'Cedar')",
     ],
 )
 async def test_a_query_without_the_rows_that_are_compared_is_asked_of_them_alone(select: str) -> None:
@@ -96,6 +97,20 @@ async def test_a_query_without_the_rows_that_are_compared_is_asked_of_them_alone
     assert update["drafts"][0]["text"].startswith("Oak 3")
     assert "station IN ('Cedar', 'Oak 3')" in update["queried"]["sql"]
     assert "AVG(platforms) FROM data)" in update["queried"]["sql"] or "AVG" not in select
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "is_added"),
+    [
+        ("How many stations are on the green line?", "Green", False),
+        ("How many stations are Italian?", "Italy (north)", False),
+        ("How many stations opened after 2019?", "2020-01-01", False),
+        ("How many stations are in the north?", "Green", True),
+        ("Wie viele Stationen sind im Norden der Stadt?", "North", False),  # other languages have other words
+    ],
+)
+def test_a_text_that_the_question_does_not_name_is_added(question: str, text: str, is_added: bool) -> None:
+    assert bool(added(question, "SELECT COUNT(*) FROM data WHERE line = 'Red'".replace("Red", text))) is is_added
 
 
 @pytest.mark.parametrize(
@@ -119,7 +134,10 @@ async def test_a_result_of_another_kind_than_is_asked_for_is_none(question: str,
 async def test_without_a_query_what_only_all_rows_answer_is_not_read_from_some(
     selects: list[str], fits: str, question: str, left: bool
 ) -> None:
-    selects = [one.replace(ORDER, "SELECT line FROM data WHERE station = 'Alder' AND line = 'Red'") for one in selects]
+    if question != MOST:
+        selects = [
+            one.replace(ORDER, "SELECT line FROM data WHERE station = 'Alder' AND line = 'Red'") for one in selects
+        ]
     update = await asked(question, *selects, fits=fits)
     assert "drafts" not in update
     assert (update["table"] is not None) is left
