@@ -32,6 +32,10 @@ ALLOWED = frozenset("count sum avg total min max round abs lower upper length co
 FIGURE = re.compile(r"(?:[$€£¥]|[A-Z]{3}(?=\s))?\s*([-+−]?[\d.,'’\s]*\d)\s*(?:[%$€£¥]|[^\W\d¹²³⁰⁴-⁹][^\W\d]{0,11}\.?)?")
 THOUSANDS = re.compile(r"[^,]*\d(,\d{3})+(?!\d)[^,]*")
 GROUPING = {".": re.compile(r"[,'’\s]"), ",": re.compile(r"[.'’\s]")}
+# The name of the table, where the query has the words of its title instead.
+TITLE = re.compile(
+    r"^(SELECT\b[^'\"]*?\bFROM)(?:\s+(?!JOIN\b)[\w.-]+)+?(?=\s+(?:WHERE|GROUP|ORDER|LIMIT)\b|\s*(?:;|$))", re.IGNORECASE
+)
 LONGEST_FIGURE, LONGEST_DAY = 30, 30  # characters
 SAMPLE = 1_000  # different cells that tell of what kind a column is
 TYPED = 0.9  # of a column's cells, from which it is one of numbers, or of dates
@@ -233,7 +237,7 @@ def parsed(written: str, table: Table) -> "exp.Select":
     if len(written) > LONGEST_QUERY:
         raise QueryError("The query is too long.")
     try:
-        statements = sqlglot.parse(written, read="sqlite")
+        statements = sqlglot.parse(TITLE.sub(rf"\1 {NAME}", written), read="sqlite")
     except (errors.SqlglotError, RecursionError) as error:
         raise QueryError("That is no SELECT of SQLite.") from error
     query = statements[0] if len(statements) == 1 else None
