@@ -142,7 +142,7 @@ def of_named_rows(table: Table, question: str, query: str) -> str:
 
 def added(question: str, query: str) -> str:
     """Say which text the query compares with that an English question does not name."""
-    if (language_of(question) or "en") != "en":
+    if language_of(question) != "en":
         return ""
     asked = {word[:BEGINNING] for word in WORD.findall(question.casefold())}
     for text in TEXT.findall(query):
