@@ -7,7 +7,7 @@ TOGETHER = "in total|total|sum|altogether|together|insgesamt|zusammen|summe|au t
 ON_AVERAGE = r"average|mean|median|durchschnitt\w*|mittelwert|moyenne?|en moyenne|promedio|media"
 NO_SUPERLATIVES = "inter|requ|for|harv|hon|mod|arr|cont|prot|dig|sugg|inv|pri|conqu"
 MOST = (
-    "most|least|fewest|maximum|minimum",
+    "most|least|fewest|best|worst|maximum|minimum",
     rf"(?!(?:{NO_SUPERLATIVES})est\b)\w{{3,}}est",
     r"meisten?|wenigsten|(?:am )?[^\W\d]{3,}ste[nrs]?",
     "(?:le|la|les) (?:plus|moins)",
@@ -32,6 +32,10 @@ def _compiled(words: str, unspaced: str) -> re.Pattern[str]:
     return re.compile(rf"\b(?:{words})\b|{unspaced}", re.IGNORECASE)
 
 
+WHICH = re.compile(r"(?:which|who|welche[rsnm]?|wer|quel(?:le)?s?|qui|qué|quién)\b", re.IGNORECASE)
+DIFFERENCE = re.compile(
+    r"\b(?:difference|many more|much more|Unterschied|Differenz|différence|diferencia)\b|差", re.IGNORECASE
+)
 COUNTED = _compiled(HOW_MANY, "几|多少")
 ADDED = _compiled(TOGETHER, "总|共")
 COMPUTED = _compiled("|".join((HOW_MANY, TOGETHER, ON_AVERAGE, *MOST, *PLACE)), "最|多少|几|总|均|共|首|第一")
@@ -46,6 +50,16 @@ def needs_all_rows(question: str) -> bool:
 def suits_query(question: str) -> bool:
     """Whether the question `needs_all_rows`, compares or filters, rather than looks up what one row says."""
     return needs_all_rows(question) or COMPARED.search(question) is not None
+
+
+def asks_which(question: str) -> bool:
+    """Whether the question asks for a thing or person by its first word."""
+    return WHICH.match(question) is not None
+
+
+def asks_for_difference(question: str) -> bool:
+    """Whether the question asks by how much two things differ."""
+    return DIFFERENCE.search(question) is not None
 
 
 def asks_how_many(question: str) -> bool:

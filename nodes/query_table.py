@@ -9,7 +9,7 @@ from langgraph.runtime import Runtime
 from core.text import shortened
 from core.types import Claim, Draft, Queried, Quote, TableFound, Verdict
 from grounding.amounts import plain_figures
-from grounding.comparisons import asks_for_total, asks_how_many, needs_all_rows
+from grounding.comparisons import asks_for_difference, asks_for_total, asks_how_many, asks_which, needs_all_rows
 from grounding.language import language_of
 from grounding.stems import stems
 from nodes.finish import wording_of
@@ -28,6 +28,7 @@ WORD = re.compile(r"[^\W_]+")
 SUBQUERY = re.compile(r"\(\s*SELECT\b[^()]*(?:\([^()]*\)[^()]*)*\)", re.IGNORECASE)
 TEXT = re.compile(r"'((?:[^']|'')*)'")
 BEGINNING = 3  # letters by which two words are taken for one: Italian, Italy
+NO_THING = re.compile(r"[-\d.e]+")
 FENCE = re.compile(r"```(?:sql)?|```", re.IGNORECASE)
 
 
@@ -156,6 +157,10 @@ def other_kind(table: Table, question: str, found: Found) -> str:
     """Say how the result differs in kind from what the question asks for."""
     if not found.is_computed and (asks_for_total(question) or (asks_how_many(question) and len(found.rows) > 1)):
         return "It gives rows, where the question asks for a number: use COUNT or SUM."
+    if found.is_computed and asks_which(question) and all(map(NO_THING.fullmatch, found.result)):
+        return "It gives a number, where the question asks which one it is."
+    if asks_for_difference(question) and "-" not in found.sql:
+        return "It gives no difference."
     asked, used = stems(question), found.sql.casefold()
     figures = [one for one in table.columns if one.kind == "number"]
     named = [one.key for one in figures if (own := stems(one.name.partition("(")[0])) and own <= asked]

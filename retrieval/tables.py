@@ -252,7 +252,22 @@ def parsed(written: str, table: Table) -> "exp.Select":
             column.set("table", exp.to_identifier(NAME))
         if column.name.casefold() not in known and not isinstance(column.this, exp.Star):
             raise QueryError(f"There is no column {column.name}.")
+    if text := _ordered_text(query, table):
+        raise QueryError(f"{text} has texts, which have no sum and no order: use a figure or a date.")
     return query
+
+
+def _ordered_text(query: "exp.Select", table: Table) -> str:
+    """Return the column of texts that the query adds up, or whose most or least it takes; none is ""."""
+    from sqlglot import exp
+
+    of_texts = {column.key for column in table.columns if column.kind == "text"}
+    taken = [one.this for one in query.find_all(exp.Sum, exp.Avg, exp.Max, exp.Min)]
+    taken += [
+        one.this for each in query.find_all(exp.Select) if each.args.get("limit") for one in _parts(each, "order")
+    ]
+    names = (one.name.casefold() for one in taken if isinstance(one, exp.Column))
+    return next((name for name in names if name in of_texts), "")
 
 
 def only_rows(query: "exp.Select", column: str, cells: Iterable[str]) -> str:

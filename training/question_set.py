@@ -32,6 +32,8 @@ from training.layout import rows_of
 from training.row_sources import PARAGRAPH, Sources, prompted
 from training.rows import MIRROR, RAMDOCS, ROWS
 
+READ = 60  # tables of the test set whose answers were read: a rule may have been made for them
+
 
 def main() -> None:
     """Write a folder for each family."""
@@ -92,7 +94,8 @@ def of_tables(sources: Sources, half: str, most: int) -> tuple[dict[str, str], l
     Random(1).shuffle(rows)
     first = {table: (key, asked, answer) for key, asked, table, answer in rows if "|" not in answer}
     files, questions = {}, []
-    for table, (key, asked, answer) in islice(first.items(), most):
+    begin = READ if half == "report" else 0
+    for table, (key, asked, answer) in islice(first.items(), begin, begin + most):
         title = json.loads(sources.stored(public, table.replace("csv", "page", 2).replace(".csv", ".json")))["title"]
         named = "-".join([*re.findall(r"\w+", title), f"{key}.csv"])
         text = io.StringIO()

@@ -12,6 +12,8 @@ from retrieval.documents.load import parse
 from tests.scripted import ScriptedCritic, ScriptedGenerator, run_node, state, verdict
 from tests.stations import MOST, ORDER, Library
 
+DIFFERENT = "SELECT SUM(platforms) FROM data WHERE station IN ('Alder', 'Cedar')"
+
 
 async def asked(
     question: str, *selects: str, fits: Any = "fits", library: Library | None = None, **settings: Any
@@ -120,6 +122,10 @@ def test_a_text_that_the_question_does_not_name_is_added(question: str, text: st
         ("How many platforms are there altogether?", "SELECT platforms FROM data", "gives rows"),
         ("How many platforms are there?", "SELECT COUNT(*) FROM data", "platforms adds up to"),
         ("Which line has the most platforms?", "SELECT line FROM data ORDER BY platforms DESC LIMIT 1", "group them"),
+        ("Which line has the most stations?", "SELECT COUNT(*) FROM data", "asks which one"),
+        ("What is the difference of Alder and Cedar?", DIFFERENT, "no difference"),
+        ("Which is the last station?", "SELECT station FROM data ORDER BY station DESC LIMIT 1", "no order"),
+        ("What is the total of all lines?", "SELECT SUM(line) FROM data", "no sum"),
     ],
 )
 async def test_a_result_of_another_kind_than_is_asked_for_is_none(question: str, select: str, why: str) -> None:

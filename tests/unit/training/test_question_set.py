@@ -36,6 +36,7 @@ def test_each_table_has_one_question_whose_answer_is_one_value(tmp_path: Path, m
         "page/203-page/1.json": json.dumps({"title": "1908 Clásica/Cup"}),
         "csv/203-csv/1.tsv": "Name\tUCI\\nPoints\nAnn\t1,000\n",
     }
+    monkeypatch.setattr(question_set, "READ", 0)
     monkeypatch.setattr(question_set.Sources, "stored", lambda _, __, path: stored[path])
     monkeypatch.setattr(sys, "argv", ["", "--tables", "report", "--out", str(tmp_path)])
     question_set.main()
