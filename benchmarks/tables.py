@@ -400,8 +400,8 @@ async def answers(libraries: Sequence[tuple[Path, Sequence[Asked]]]) -> list[dic
             for one in asked:
                 result = await rag.aask(one.question)
                 row: dict[str, Any] = {"question": one.question, "answers": one.answers, "answer": result.answer}
-                row |= {"outcome": result.outcome, "right": is_right(one, result), "seconds": result.usage["seconds"]}
-                kept.append({"id": one.id, "kind": one.kind, **row})
+                row |= {"outcome": result.outcome, "confidence": result.confidence, "right": is_right(one, result)}
+                kept.append({"id": one.id, "kind": one.kind, **row, "seconds": result.usage["seconds"]})
     return kept
 
 
