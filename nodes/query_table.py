@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
 from langgraph.runtime import Runtime
@@ -67,19 +68,23 @@ async def _found(table: Table, described: str, question: str, services: Services
         if query.casefold().strip(".") == NO_QUERY:
             return query, None, why
         try:
-            query = await asyncio.to_thread(of_named_rows, table, question, query)
-            return query, await asyncio.to_thread(tried, table, query, question), ""
+            return *await asyncio.to_thread(tried, table, query, question), ""
         except QueryError as error:
             why = str(error)
     return query, None, why
 
 
-def tried(table: Table, query: str, question: str) -> Found:
-    """Return what the query finds. Raises `QueryError` also where that cannot be what the question asks for."""
+def tried(table: Table, query: str, question: str) -> tuple[str, Found]:
+    """Return the query, perhaps of fewer rows, and what it finds.
+
+    Raises `QueryError` also where that cannot be what the question asks for.
+    """
+    cells, rest = named_cells(table, question)
+    query = of_named_rows(table, cells, query)
     found = run(table, parsed(query, table))
-    if problem := left_out(table, question, query) or added(question, query) or other_kind(table, question, found):
+    if problem := left_out(cells, rest, query) or added(question, query) or other_kind(table, question, found):
         raise QueryError(problem)
-    return found
+    return query, found
 
 
 def description(table: Table, question: str) -> str:
@@ -102,10 +107,9 @@ def description(table: Table, question: str) -> str:
     return "\n".join(lines)
 
 
-def left_out(table: Table, question: str, query: str) -> str:
-    """Say what the question names and the query does not: cells of the table as they are, and figures."""
-    named, rest = named_cells(table, question)
-    missing = [cell for cell in named if _misses(query, cell)]
+def left_out(cells: Iterable[str], rest: str, query: str) -> str:
+    """Say what the question names and the query does not: cells of the table, and figures of its other words."""
+    missing = [cell for cell in cells if _misses(query, cell)]
     missing += sorted(plain_figures(rest) - plain_figures(query))
     return f"It leaves out {', '.join(missing)}, which the question names." if missing else ""
 
@@ -127,17 +131,17 @@ def _misses(query: str, cell: str) -> bool:
     return cell.casefold() not in query.casefold().replace("''", "'")
 
 
-def of_named_rows(table: Table, question: str, query: str) -> str:
+def of_named_rows(table: Table, cells: Mapping[str, str], query: str) -> str:
     """Return the query of those rows alone that the question names, where it names several by one column.
 
     "Which is older, A or B?" is written as if it were asked of all rows, or of those older than A. Raises `QueryError`.
     """
     missing: dict[str, list[str]] = {}
     outer = SUBQUERY.sub("", query)
-    for cell, key in named_cells(table, question)[0].items():
+    for cell, key in cells.items():
         if _misses(outer, cell):
             missing.setdefault(key, []).append(cell)
-    several = [(key, cells) for key, cells in missing.items() if len(cells) > 1]
+    several = [(key, named) for key, named in missing.items() if len(named) > 1]
     return only_rows(parsed(query, table), *several[0]) if len(several) == 1 else query
 
 
