@@ -15,7 +15,6 @@ from app.settings import Settings
 from app.terminal.screen import Screen
 from core.errors import IndexBusy, RequestError
 from retrieval.filters import Filter
-from retrieval.index import database
 from retrieval.library.library import Library, library_name
 from retrieval.sync_report import Failure, SyncReport
 from tests.unit.retrieval.fakes import BagOfWords
@@ -260,7 +259,7 @@ def test_an_evaluation_does_not_ask_what_another_process_is_filling(
     assert asked(docs) == ["a.txt"]
     writer(settings.libraries_folder / library_name([docs]))
     (docs / "new.txt").write_text("Delta is a letter.")
-    monkeypatch.setattr(database, "WAIT", 0.2)
+    monkeypatch.setattr("app.libraries.WAIT", 0.2)
     with pytest.raises(IndexBusy, match="is writing"):
         library_to_ask([docs], settings, Screen(), complete=True)
 
@@ -271,7 +270,7 @@ def test_a_library_that_holds_nothing_yet_is_waited_for_a_moment(
     with open_own(settings, Screen()) as library:
         library.remove(docs)
         library.add([docs])
-    monkeypatch.setattr(database, "WAIT", 0.2)
+    monkeypatch.setattr("app.libraries.WAIT", 0.2)
     writer(settings.libraries_folder / "library")
     with pytest.raises(IndexBusy, match=r"is writing the index in .*: wait until it has finished, then try again\.$"):
         asked()
