@@ -370,8 +370,7 @@ def main() -> None:
     given = options.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)
     libraries = public(given.public) if given.public else drawn(given.half, given.out)
-    rows = asyncio.run(answers(libraries[: given.most]))
-    (given.out / "answers.json").write_text(json.dumps(rows, indent=1), encoding="utf-8")
+    rows = asyncio.run(answers(libraries[: given.most], given.out / "answers.json"))
     print(aligned(list(summary(rows))))
     write_figures("tables", {"half": given.public or given.half, "rows": rows})
 
@@ -392,8 +391,8 @@ def public(folder: Path) -> list[tuple[Path, list[Asked]]]:
     return [(folder / row["docs"], [Asked(row["id"], "public", row["question"], tuple(row["answer"]))]) for row in rows]
 
 
-async def answers(libraries: Sequence[tuple[Path, Sequence[Asked]]]) -> list[dict[str, Any]]:
-    """Ask the questions of each table with that table alone as the library."""
+async def answers(libraries: Sequence[tuple[Path, Sequence[Asked]]], kept_in: Path) -> list[dict[str, Any]]:
+    """Ask the questions of each table with that table alone as the library, and keep the answers after each."""
     kept: list[dict[str, Any]] = []
     for path, asked in counted(libraries):
         async with SelfRAG.open(path) as rag:
@@ -402,6 +401,7 @@ async def answers(libraries: Sequence[tuple[Path, Sequence[Asked]]]) -> list[dic
                 row: dict[str, Any] = {"question": one.question, "answers": one.answers, "answer": result.answer}
                 row |= {"outcome": result.outcome, "confidence": result.confidence, "right": is_right(one, result)}
                 kept.append({"id": one.id, "kind": one.kind, **row, "seconds": result.usage["seconds"]})
+        kept_in.write_text(json.dumps(kept, indent=1), encoding="utf-8")
     return kept
 
 
