@@ -401,8 +401,12 @@ async def answers(libraries: Sequence[tuple[Path, Sequence[Asked]]], kept_in: Pa
                 row: dict[str, Any] = {"question": one.question, "answers": one.answers, "answer": result.answer}
                 row |= {"outcome": result.outcome, "confidence": result.confidence, "right": is_right(one, result)}
                 kept.append({"id": one.id, "kind": one.kind, **row, "seconds": result.usage["seconds"]})
-        kept_in.write_text(json.dumps(kept, indent=1), encoding="utf-8")
+        keep(kept, kept_in)
     return kept
+
+
+def keep(rows: Sequence[dict[str, Any]], path: Path) -> None:
+    path.write_text(json.dumps(rows, indent=1), encoding="utf-8")
 
 
 def written(table: Drawn, folder: Path) -> Path:
