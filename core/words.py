@@ -10,6 +10,8 @@ STOP_WORDS = frozenset(
     these they this those through to too under until up upon very was we were what when where which while who
     whom why will with would you your""".split()
 )
+RAISED_DIGITS = "[¹²³⁰⁴-⁹]"  # of an exponent, or of the number of a note
+
 # Chinese characters, Japanese kana and Korean syllables.
 CJK = re.compile(
     "[\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\uff66-\uff9f"

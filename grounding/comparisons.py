@@ -13,7 +13,7 @@ MOST = (
     "(?:le|la|les) (?:plus|moins)",
     r"(?:el|la|los|las|que|qué) (?:\w+ )*(?:más|menos|mayor|menor)",
 )
-PLACE = (
+POSITION = (
     "first|last|top|final",
     r"erste[nrms]?|letzte[nrms]?",
     r"premi(?:er|ère)s?|derni(?:er|ère)s?",
@@ -33,12 +33,10 @@ def _compiled(words: str, unspaced: str) -> re.Pattern[str]:
 
 
 WHICH = re.compile(r"(?:which|who|welche[rsnm]?|wer|quel(?:le)?s?|qui|qué|quién)\b", re.IGNORECASE)
-DIFFERENCE = re.compile(
-    r"\b(?:difference|many more|much more|Unterschied|Differenz|différence|diferencia)\b|差", re.IGNORECASE
-)
+DIFFERENCE = _compiled("difference|many more|much more|Unterschied|Differenz|différence|diferencia", "差")
 COUNTED = _compiled(HOW_MANY, "几|多少")
 ADDED = _compiled(TOGETHER, "总|共")
-COMPUTED = _compiled("|".join((HOW_MANY, TOGETHER, ON_AVERAGE, *MOST, *PLACE)), "最|多少|几|总|均|共|首|第一")
+COMPUTED = _compiled("|".join((HOW_MANY, TOGETHER, ON_AVERAGE, *MOST, *POSITION)), "最|多少|几|总|均|共|首|第一")
 COMPARED = _compiled("|".join(THAN), "超|于|过|比|每|所有")
 
 

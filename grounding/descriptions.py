@@ -59,8 +59,11 @@ def inner_description(question: str, span: tuple[int, int]) -> tuple[int, int] |
     The term of the contract of the tenant of flat 12 leans on the tenant, whom a passage may name.
     """
     start, end = span
-    starts = [article.start() for article in ARTICLE.finditer(question, start + 1, end)]
-    return next(((one, end) for one in reversed(starts) if _describes(question[one:end])), None)
+    for article in reversed(list(ARTICLE.finditer(question, start + 1, end))):
+        inner = question[article.start() : end]
+        if may_describe(inner) and _says_more_than_names(inner):
+            return article.start(), end
+    return None
 
 
 def _trimmed(question: str, start: int, end: int) -> tuple[int, int] | None:
@@ -81,10 +84,6 @@ def _trimmed(question: str, start: int, end: int) -> tuple[int, int] | None:
         start += head.end()
     span = question[start:end]
     return (start, end) if _is_anchored(span) and _says_more_than_names(span) else None
-
-
-def _describes(span: str) -> bool:
-    return may_describe(span) and _says_more_than_names(span)
 
 
 def _is_anchored(text: str) -> bool:

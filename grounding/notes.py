@@ -3,7 +3,9 @@
 import re
 from collections import Counter
 
-_MARK = r"\\?[*†‡§]{1,3}|\[\^?[^\W_]{1,3}\]|[¹²³⁰⁴-⁹]{1,2}"
+from core.words import RAISED_DIGITS
+
+_MARK = rf"\\?[*†‡§]{{1,3}}|\[\^?[^\W_]{{1,3}}\]|{RAISED_DIGITS}{{1,2}}"
 _BEFORE = r"(?<=[\w%€$£.)])"
 MARKED = re.compile(rf"{_BEFORE}\s?({_MARK})\s*$")
 _NOTE = re.compile(rf"^({_MARK}):?[ \t]*(?=\w)", re.MULTILINE)

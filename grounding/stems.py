@@ -5,7 +5,7 @@ import unicodedata
 from functools import lru_cache
 from itertools import groupby, islice
 
-from core.words import CJK, STOP_WORDS
+from core.words import CJK, RAISED_DIGITS, STOP_WORDS
 
 # The languages, besides English, whose words are reduced to a stem.
 SNOWBALL = dict(
@@ -31,7 +31,7 @@ MOST_DIGITS = 40  # of a figure that is parsed; a longer one is compared as text
 ON_THE_HOUR = re.compile(r"(?<=\d):00\b")
 
 MARKS = re.compile(r"[^\w\s\x00-\x7f]{31,}")
-RAISED = re.compile(r"(?<=[0-9])(?=[¹²³⁰⁴-⁹])")
+RAISED = re.compile(f"(?<=[0-9])(?={RAISED_DIGITS})")
 MOST_MARKS = 30  # on one character, as in Unicode's stream-safe text
 
 

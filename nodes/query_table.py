@@ -29,7 +29,7 @@ WORD = re.compile(r"[^\W_]+")
 SUBQUERY = re.compile(r"\(\s*SELECT\b[^()]*(?:\([^()]*\)[^()]*)*\)", re.IGNORECASE)
 TEXT = re.compile(r"'((?:[^']|'')*)'")
 BEGINNING = 3  # letters by which two words are taken for one: Italian, Italy
-NO_THING = re.compile(r"[-\d.e]+")
+BARE_NUMBER = re.compile(r"[-\d.e]+")
 FENCE = re.compile(r"```(?:sql)?|```", re.IGNORECASE)
 
 
@@ -161,7 +161,7 @@ def other_kind(table: Table, question: str, found: Found) -> str:
     """Say how the result differs in kind from what the question asks for."""
     if not found.is_computed and (asks_for_total(question) or (asks_how_many(question) and len(found.rows) > 1)):
         return "It gives rows, where the question asks for a number: use COUNT or SUM."
-    if found.is_computed and asks_which(question) and all(map(NO_THING.fullmatch, found.result)):
+    if found.is_computed and asks_which(question) and all(map(BARE_NUMBER.fullmatch, found.result)):
         return "It gives a number, where the question asks which one it is."
     if asks_for_difference(question) and "-" not in found.sql:
         return "It gives no difference."

@@ -28,10 +28,10 @@ async def description_of(question: str, services: Services) -> tuple[int, int] |
 
 async def subject_of(question: str, span: tuple[int, int], services: Services, context: Context) -> Subject | None:
     """Return what the span of the question describes, or what that leans on; None if no passage surely names either."""
-    inner = inner_description(question, span)
-    return await _named(question, span, services, context) or (
-        await _named(question, inner, services, context) if inner else None
-    )
+    for one in filter(None, (span, inner_description(question, span))):
+        if subject := await _named(question, one, services, context):
+            return subject
+    return None
 
 
 async def _named(question: str, span: tuple[int, int], services: Services, context: Context) -> Subject | None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from langchain_core.documents import Document
 
+from core.words import RAISED_DIGITS
 from grounding.dates import dates
 from grounding.notes import MARKED, notes_in
 from retrieval.documents.loaded import CELLS
@@ -29,7 +30,10 @@ SECONDS = 2.0  # of a query
 LONGEST_QUERY = 1_000  # characters
 LONGEST_VALUE = 10_000_000  # bytes
 ALLOWED = frozenset("count sum avg total min max round abs lower upper length coalesce substr like".split())
-FIGURE = re.compile(r"(?:[$€£¥]|[A-Z]{3}(?=\s))?\s*([-+−]?[\d.,'’\s]*\d)\s*(?:[%$€£¥]|[^\W\d¹²³⁰⁴-⁹][^\W\d]{0,11}\.?)?")
+FIGURE = re.compile(
+    r"(?:[$€£¥]|[A-Z]{3}(?=\s))?\s*([-+−]?[\d.,'’\s]*\d)\s*"
+    rf"(?:[%$€£¥]|(?!{RAISED_DIGITS})[^\W\d]{{1,12}}\.?)?"
+)
 THOUSANDS = re.compile(r"[^,]*\d(,\d{3})+(?!\d)[^,]*")
 GROUPING = {".": re.compile(r"[,'’\s]"), ",": re.compile(r"[.'’\s]")}
 # The name of the table, where the query has the words of its title instead.
@@ -154,8 +158,10 @@ def kind_of(cells: Sequence[str | None], marks: Container[str] = ()) -> tuple[Ki
     mark = decimal_mark(sample)
 
     def figure(cell: str) -> float | None:
-        end = MARKED.search(cell)
-        return number(cell[: end.start()] if end and (end[1] in marks or not end[1].isdigit()) else cell, mark)
+        value = number(cell, mark)
+        if value is None and (marked := MARKED.search(cell)) and (marked[1] in marks or not marked[1].isdigit()):
+            return number(cell[: marked.start()], mark)
+        return value
 
     kinds: tuple[tuple[Kind, Callable[[str], Any]], ...] = (("number", figure), ("date", day))
     for kind, value_of in kinds:

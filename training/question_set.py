@@ -21,7 +21,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice, zip_longest
 from pathlib import Path
 from random import Random
@@ -43,18 +43,18 @@ def main() -> None:
     parser.add_argument("--tables", choices=("tuning", "report"))
     parser.add_argument("--mirror", type=Path, default=MIRROR)
     options = parser.parse_args()
+    sources = Sources(options.mirror, RAMDOCS)
     if options.musique:
-        written(options.out / "musique", *untrained(Sources(options.mirror, RAMDOCS), options.musique))
+        written(options.out / "musique", *untrained(sources, options.musique))
         return
     if options.tables:
-        written(options.out / "tables", *of_tables(Sources(options.mirror, RAMDOCS), options.tables, options.most))
+        written(options.out / "tables", *of_tables(sources, options.tables, options.most))
         return
     for family in options.families.split(","):
         rows = list(rows_of(ROWS, [family]))
         texts = list(dict.fromkeys(one["text"] for row in rows for one in row["passages"]))
         Random(options.seed).shuffle(rows)
-        files = {f"passage-{number}.txt": text for number, text in enumerate(texts)}
-        written(options.out / family, files, list(map(question_of, islice(alternating(rows), options.most))))
+        written(options.out / family, files_of(texts), list(map(question_of, islice(alternating(rows), options.most))))
 
 
 def written(folder: Path, files: Mapping[str, str], questions: Sequence[Mapping[str, Any]]) -> None:
@@ -65,6 +65,11 @@ def written(folder: Path, files: Mapping[str, str], questions: Sequence[Mapping[
     path = folder / "questions.jsonl"
     path.write_text("".join(f"{json.dumps(one, ensure_ascii=False)}\n" for one in questions), encoding="utf-8")
     print(f"{path}: {len(questions)} questions, {len(files)} documents")
+
+
+def files_of(texts: Iterable[str]) -> dict[str, str]:
+    """Return a file name for each text."""
+    return {f"passage-{number}.txt": text for number, text in enumerate(texts)}
 
 
 def untrained(sources: Sources, half: str) -> tuple[dict[str, str], list[dict[str, Any]]]:
@@ -82,8 +87,7 @@ def untrained(sources: Sources, half: str) -> tuple[dict[str, str], list[dict[st
         others += side[first:last]
     texts = dict.fromkeys(part.strip() for row in asked + others for part in PARAGRAPH.split(row[1])[1:])
     Random(1).shuffle(asked)
-    files = {f"passage-{number}.txt": text for number, text in enumerate(texts)}
-    return files, [question_of({"id": i, "question": q, "answers": [a] if a else []}) for i, _, q, a in asked]
+    return files_of(texts), [question_of({"id": i, "question": q, "answers": [a] if a else []}) for i, _, q, a in asked]
 
 
 def of_tables(sources: Sources, half: str, most: int) -> tuple[dict[str, str], list[dict[str, Any]]]:
