@@ -108,6 +108,7 @@ def limits_of(settings: Settings) -> Limits:
     named = {
         "rewrites": settings.selfrag_limit_rewrites,
         "drafts": settings.selfrag_limit_drafts,
+        "segments": settings.selfrag_limit_segments,
         "model_calls": settings.selfrag_limit_calls,
         "tokens": settings.selfrag_limit_tokens,
         "seconds": settings.selfrag_limit_seconds,

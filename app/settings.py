@@ -16,12 +16,14 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 from app.options import weights
 from core.errors import RequestError
 from core.files import read_regular
-from core.types import Fallback, FollowUps, Ratings, Rewriting
+from core.types import Fallback, FollowUps, Length, Ratings, Rewriting
 
 DEFAULT_CHAT_MODEL = "gpt-4o-mini"
 EMBEDDED = "embedded"
 # The settings that a question's context has under the same names, and an option for each.
-OF_A_QUESTION = tuple("mode strategy k temperature answer_tokens fallback scoring constraints caution".split())
+OF_A_QUESTION = tuple(
+    "length beam mode strategy k temperature answer_tokens fallback scoring constraints caution".split()
+)
 LARGEST_ENV = 64_000  # bytes: what is longer could not be handed to a child process as its environment
 
 
@@ -52,6 +54,8 @@ class Settings(BaseSettings):
 
     selfrag_mode: Literal["adaptive", "always", "never"] = "adaptive"
     selfrag_strategy: Literal["combined", "per-passage"] = "combined"
+    selfrag_length: Length | None = None
+    selfrag_beam: int = Field(2, ge=1, le=20)
     selfrag_fallback: Fallback = "abstain"
     selfrag_rewriting: Rewriting | None = None
     selfrag_ratings: Ratings | None = None
@@ -70,6 +74,7 @@ class Settings(BaseSettings):
     selfrag_caution: float | None = Field(None, ge=0, le=1)
     selfrag_limit_rewrites: int | None = Field(None, ge=0, le=20)
     selfrag_limit_drafts: int | None = Field(None, ge=1, le=20)
+    selfrag_limit_segments: int | None = Field(None, ge=1, le=50)
     selfrag_limit_calls: int | None = Field(None, ge=1)
     selfrag_limit_tokens: int | None = Field(None, ge=1)
     selfrag_limit_seconds: float | None = Field(None, gt=0)

@@ -7,6 +7,7 @@ from core.passages import place_of
 from core.text import one_line, shortened
 from core.types import Usage, Verdict
 
+FOLLOWS = {"continue": "goes on", "retrieve": "searches again", "end": "ends"}  # after a round of a long answer
 MOST_CHANGES = 4  # of a redraft that are shown
 
 
@@ -23,9 +24,8 @@ def _described(node: str, decided: Mapping[str, Any]) -> str:
             leaning = decided["leans"] or decided["rewritten"]
             return f"taken as “{shortened(decided['standalone'], 90)}”" if leaning else "stands alone"
         case "decide":
-            if "mode" in decided:
-                return f"{decided['route']} (mode {decided['mode']})"
-            return f"{decided['route']}  {said(decided['verdict'])}"
+            why = f" (mode {decided['mode']})" if "mode" in decided else f"  {said(decided['verdict'])}"
+            return f"{decided['route']}{why}{_long(decided)}"
         case "retrieve":
             return f"{decided['retrieved']} passages for “{shortened(decided['query'], 70)}”"
         case "query_table":
@@ -54,11 +54,27 @@ def _described(node: str, decided: Mapping[str, Any]) -> str:
         case "select":
             if decided.get("reconsidered"):
                 return "not accepted: the documents are searched after all"
-            return "accepted" if decided["accepted"] else "not accepted"
+            return _accepted(decided)
         case "compare_answers":
             return _compared(decided)
         case _:
             return f"{decided['outcome']} ({decided['stop_reason']})"
+
+
+def _long(decided: Mapping[str, Any]) -> str:
+    """Say what a long answer may cost."""
+    if not (within := decided.get("limits")):
+        return ""
+    most = f"{within['model_calls']:,} model calls, {within['tokens']:,} tokens and {within['seconds']:,.0f} s"
+    return f" · a long answer, within {most}"
+
+
+def _accepted(decided: Mapping[str, Any]) -> str:
+    """Whether a draft was accepted or, in a long answer, what was taken of it and what follows."""
+    if "onward" not in decided:
+        return "accepted" if decided["accepted"] else "not accepted"
+    taken = " | ".join(f"“{shortened(one['text'], 90)}”" for one in decided["segments"])
+    return f"{taken or 'nothing new'}; {FOLLOWS[decided['onward']]}"
 
 
 def _searched_next(decided: Mapping[str, Any]) -> str:
@@ -112,6 +128,14 @@ def drafts_of(node: str, decided: Mapping[str, Any]) -> list[str]:
     return texts if node == "generate" and len(texts) > 1 else []
 
 
+def segments_of(node: str, decided: Mapping[str, Any]) -> list[str]:
+    """Each segment of a long answer that was accepted, uncut, with its quotes and where they stand."""
+    return [
+        " ".join([one["text"], *(f"[{place_of(quote)}: “{quote['quote']}”]" for quote in one["quotes"])])
+        for one in (decided.get("segments") or [] if node == "select" else [])
+    ]
+
+
 def verdicts_of(node: str, decided: Mapping[str, Any]) -> list[str]:
     """Each verdict of a node, uncut: its label, how sure, what it judges, and why."""
     match node:
@@ -143,6 +167,8 @@ def summary(node: str, decided: Mapping[str, Any]) -> str:
                 return _grouped(grade["verdict"] for grade in decided["grades"]) or "nothing to grade"
             case "hallucination_check":
                 return _grouped(claim["verdict"] for claim in decided["claims"]) or "nothing to check"
+            case "select" if decided.get("segments"):
+                return f"{len(decided['segments'])} accepted; {FOLLOWS[decided['onward']]}"
             case "answer_check":
                 return f"usefulness {_grouped(decided['usefulness'])}"
     return describe(node, decided)

@@ -9,6 +9,8 @@ Fallback = Literal["abstain", "direct", "passages"]
 Rewriting = Literal["names", "model"]
 Ratings = Literal["direct", "all"]
 FollowUps = Literal["search", "rewrite"]
+Length = Literal["short", "long"]
+Next = Literal["continue", "retrieve", "end"]  # after a round of a long answer
 Outcome = Literal["grounded", "partially_grounded", "abstained", "direct", "stopped"]
 StopReason = Literal[
     "accepted",
@@ -125,6 +127,19 @@ class Draft(TypedDict):
     passages: list[Passage]
     relevance: float
     declined: bool
+
+
+class Segment(TypedDict):
+    """What a long answer took of one draft: the claims that are supported and say something new.
+
+    ``drafted`` is the draft as it was written, ``text`` what stands in the answer, of which each claim is a slice.
+    """
+
+    drafted: str
+    text: str
+    claims: list[Claim]
+    passages: list[Passage]
+    relevance: float
 
 
 class Drafted(TypedDict):

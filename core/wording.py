@@ -11,10 +11,11 @@ class Wording:
     """The fixed texts of one language.
 
     ``unanswered`` and ``no_answer`` take the question as ``asked`` and one of ``why``; ``failed``, which stands in its
-    place, the ``claim`` that the documents do not fully support. ``more`` takes the ``count`` of documents that are not
-    named, ``condition`` a sentence of a document, ``queried`` the ``sql`` over all ``rows`` of a ``source``,
-    ``who_or_what`` and ``meant`` what a question has ``described``, the second with its ``name``. ``marks``, by the
-    label of a claim, stand after it.
+    place, the ``claim`` that the documents do not fully support, as does ``left_out``. ``more`` takes the ``count`` of
+    documents that are not named, ``condition`` a sentence of a document, ``queried`` the ``sql`` over all ``rows`` of a
+    ``source``, ``who_or_what`` and ``meant`` what a question has ``described``, the second with its ``name``.
+    ``unread`` says how many of all ``passages`` of a ``source`` were ``read``. ``marks``, by the label of a claim,
+    stand after it.
     """
 
     unanswered: str
@@ -24,6 +25,8 @@ class Wording:
     disagree: str
     more: str
     condition: str
+    left_out: str
+    unread: str
     queried: str
     who_or_what: str
     meant: str
@@ -40,6 +43,8 @@ WORDINGS: Mapping[str, Wording] = {
         disagree="The documents disagree:",
         more="and {count} more",
         condition="The documents add: “{condition}”",
+        left_out="Left out, since the documents do not support it: “{claim}”",
+        unread="This is of the first {read} of {passages} passages of {source}: a limit was reached there.",
         queried="From all {rows} rows of {source}: {sql}",
         who_or_what="Who or what is {described}?",
         meant="Meant by “{described}”: {name}",
@@ -69,6 +74,8 @@ WORDINGS: Mapping[str, Wording] = {
         disagree="Die Dokumente widersprechen sich:",
         more="und {count} weitere",
         condition="Die Dokumente fügen hinzu: „{condition}“",
+        left_out="Weggelassen, weil die Dokumente es nicht belegen: „{claim}“",
+        unread="Das betrifft die ersten {read} von {passages} Abschnitten von {source}: Dort war eine Grenze erreicht.",
         queried="Aus allen {rows} Zeilen von {source}: {sql}",
         who_or_what="Wer oder was ist {described}?",
         meant="Gemeint mit „{described}“: {name}",
@@ -98,6 +105,8 @@ WORDINGS: Mapping[str, Wording] = {
         disagree="Les documents se contredisent :",
         more="et {count} de plus",
         condition="Les documents ajoutent : « {condition} »",
+        left_out="Omis, car les documents ne l’établissent pas : « {claim} »",
+        unread="Cela concerne les {read} premiers passages sur {passages} de {source} : une limite y a été atteinte.",
         queried="D’après les {rows} lignes de {source} : {sql}",
         who_or_what="Qui ou quoi est {described} ?",
         meant="Par « {described} » on entend : {name}",
@@ -127,6 +136,8 @@ WORDINGS: Mapping[str, Wording] = {
         disagree="Los documentos se contradicen:",
         more="y {count} más",
         condition="Los documentos añaden: «{condition}»",
+        left_out="Omitido, porque los documentos no lo respaldan: «{claim}»",
+        unread="Esto abarca los primeros {read} de {passages} pasajes de {source}: ahí se alcanzó un límite.",
         queried="De las {rows} filas de {source}: {sql}",
         who_or_what="¿Quién o qué es {described}?",
         meant="Por «{described}» se entiende: {name}",
@@ -156,6 +167,8 @@ WORDINGS: Mapping[str, Wording] = {
         disagree="文档说法不一：",
         more="另有{count}份",
         condition="文件还写道：“{condition}”",
+        left_out="文件不支持以下说法，故略去：“{claim}”",
+        unread="以上内容出自 {source} 全部 {passages} 段中的前 {read} 段：随后达到了限制。",
         queried="来自{source}的全部{rows}行：{sql}",
         who_or_what="{described}是谁或什么？",
         meant="所指：“{described}”即{name}",

@@ -1,9 +1,18 @@
 """Where each node leads: pure functions of the state, with every destination named."""
 
+from collections.abc import Mapping
 from typing import Literal
 
+from core.types import Next
 from run.documents import relevant_documents
-from run.state import SelfRAGState
+from run.state import SelfRAGState, in_segments
+
+# What follows a segment of a long answer: the next from other passages, from another search, or the end.
+SEGMENT: Mapping[Next, Literal["generate", "rewrite_query", "finish"]] = {
+    "continue": "generate",
+    "retrieve": "rewrite_query",
+    "end": "finish",
+}
 
 
 def before_decide(state: SelfRAGState) -> Literal["contextualize", "decide"]:
@@ -71,10 +80,12 @@ def after_generate(state: SelfRAGState) -> list[Literal["hallucination_check", "
 def after_select(state: SelfRAGState) -> Literal["retrieve", "generate", "rewrite_query", "compare_answers", "finish"]:
     """Compare documents once an answer is accepted; else redraft, else search again, while either is left.
 
-    Search for the first time when a direct answer was no good.
+    Search for the first time when a direct answer was no good. A long answer goes on segment by segment.
     """
     if state["stops"] or state["route"] != "retrieve":
         return "finish"
+    if in_segments(state):
+        return SEGMENT[state["onward"]]
     if not state["accepted"] and not state["searched"]:
         return "retrieve"
     if not state["accepted"] and state["drafts_left"] > 0:

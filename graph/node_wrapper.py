@@ -17,7 +17,7 @@ from models.telemetry import add_decision, span
 from models.usage import NOTHING_RESERVED, LimitReachedError, NodeBudget, Reserve
 from run.context import Context, Services
 from run.execution import current_execution
-from run.initial_state import initial_state, with_checkpointed_filter
+from run.initial_state import initial_state, length_of, with_checkpointed_filter
 from run.state import SelfRAGState
 
 GRACE_SECONDS = 0.5  # after the deadline, at which model calls end by themselves and leave what was found so far
@@ -74,8 +74,8 @@ class WrappedNode(Runnable[SelfRAGState, Update]):
 
     async def _run(self, state: SelfRAGState, runtime: Runtime[Context]) -> Update:
         began, name = time.perf_counter(), self._node.__name__
-        context = self._services.completed(runtime.context)
         first = name == before_decide(state)
+        context = self._services.completed(runtime.context, length_of(state, runtime.context, new=first))
         fresh = initial_state(state, context) if first else {}
         now: SelfRAGState = {**state, **fresh}  # type: ignore[typeddict-item]
         context = with_checkpointed_filter(context, now)

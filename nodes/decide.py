@@ -26,6 +26,15 @@ TEXT_IN_IT = re.compile(r'[:：\n"“”„«»「」『』]')
 
 
 async def decide(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
+    """Choose the route, and say how long the answer is to be and what that may cost, if it is a long one."""
+    update = await _routed(state, services, runtime.context)
+    if state.get("length") == "long" and update["route"] == "retrieve":
+        within = runtime.context.effective_limits.model_dump(include={"model_calls", "tokens", "seconds"})
+        update["decided"] |= {"length": "long", "limits": within}
+    return update
+
+
+async def _routed(state: SelfRAGState, services: Services, context: Context) -> dict[str, Any]:
     """Choose the route: by the critic in mode ``adaptive``, else as the mode says.
 
     The search is begun here. A follow-up that was joined with what the documents answered is searched for without the
@@ -34,7 +43,6 @@ async def decide(state: SelfRAGState, services: Services, runtime: Runtime[Conte
     the verdict shifts with the nearness. A question that brings its premises with it is direct whatever the documents
     hold. Where what was found overrules a critic that held the question to be direct, that is the fallback.
     """
-    context = runtime.context
     ahead = services.retriever if isinstance(services.retriever, PrefetchingRetriever) else None  # as the graph's is
     if ahead and context.mode != "never":
         for search in searches_of(state, context.k):

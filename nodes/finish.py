@@ -38,6 +38,7 @@ from run.context import Context, Services
 from run.state import SelfRAGState
 
 MOST_SOURCES = 3  # of one answer that are named
+MOST_LEFT_OUT = 3  # statements that are named
 
 
 async def finish(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
@@ -64,7 +65,9 @@ async def finish(state: SelfRAGState, services: Services, runtime: Runtime[Conte
         "answer": answer,
         "citations": citations,
         "conflicts": conflicts,
-        "candidates": explained(state.get("candidates", []), best, outcome, runtime.context.constraints),
+        "candidates": explained(
+            state.get("candidates", []), best, outcome, runtime.context.constraints, state.get("segments", [])
+        ),
         "decided": {"outcome": outcome, "stop_reason": reason},
     }
 
@@ -77,8 +80,8 @@ def with_notes(
     *,
     numbers: bool = False,
 ) -> str:
-    """Return an answer followed by what the question describes, the conditions on it, what other documents say, and the
-    query that it comes from.
+    """Return an answer followed by what the question describes, the conditions on it, how far a document was read, what
+    was left out, what other documents say, and the query that it comes from.
     """
     wording, subject, best = wording_of(state["question"]), state.get("subject"), state["best"]
     quoted = [quote for claim in best["claims"] for quote in quotes_of(claim)] if best else []
@@ -86,6 +89,11 @@ def with_notes(
     if subject and subject["quote"] in quoted:  # a draft that did not know the name may still be the best
         notes.append(wording.meant.format(described=subject["description"], name=subject["name"]))
     notes += [wording.condition.format(condition=one) for one in conditions_on(best)]
+    if (whole := state.get("whole")) and (unread := state["unread"]):
+        read = sum(len(one["passages"]) for one in state["drafted"])
+        notes.append(wording.unread.format(source=Path(whole).name, read=read, passages=read + unread))
+    if state.get("segments"):
+        notes += [wording.left_out.format(claim=shortened(one, 200)) for one in state["left_out"][:MOST_LEFT_OUT]]
     notes += [disagreement(conflicts, citations, state["question"], numbers=numbers)] if conflicts else []
     if queried := state.get("queried"):
         notes.append(basis(queried, state["question"]))

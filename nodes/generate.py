@@ -1,6 +1,6 @@
 """Write the draft, or one draft for each relevant passage; redraft with the findings of the checks."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from difflib import SequenceMatcher
 from functools import partial
 from typing import Any
@@ -16,11 +16,20 @@ from grounding.refusals import declines
 from models.usage import LimitReachedError
 from nodes.concurrency import gather, off_loop
 from prompts.delimiters import as_data, numbered
-from prompts.generate import GENERATE, IN_LANGUAGE, MAX_TOKENS, REDRAFT_NOT_USEFUL, REDRAFT_UNSUPPORTED
+from prompts.generate import (
+    GENERATE,
+    IN_LANGUAGE,
+    MAX_TOKENS,
+    REDRAFT_NOT_USEFUL,
+    REDRAFT_UNSUPPORTED,
+    SEGMENT,
+    SUMMARY,
+)
 from prompts.grade_documents import RELEVANCE
 from run.candidates import best_of, round_of
 from run.context import Context, Services
-from run.state import SelfRAGState, standalone_question
+from run.segments import ids_of, to_draft
+from run.state import SelfRAGState, in_segments, standalone_question
 
 MOST_WORDS = 1_000  # of each draft whose changes are told: the time grows with their square
 MOST_COMPLAINTS = 100  # per draft: an answer with more is beyond repair
@@ -31,14 +40,17 @@ async def generate(state: SelfRAGState, services: Services, runtime: Runtime[Con
 
     Passages already drafted from for an earlier query are skipped for the same reason. If no passage is relevant, which
     only fallback ``passages`` allows, the best of all are drafted from. If some of several drafts fail they are left
-    out; if all fail, the first failure is raised.
+    out; if all fail, the first failure is raised. A long answer gets its next segments.
     """
     # The best of the last round is revised: while the best of all rounds stayed, every redraft would be told the same.
-    last, failed = best_of(round_of(state, runtime.context), runtime.context.constraints), 0
     write = partial(_write, state, services, runtime.context)
+    if in_segments(state):
+        # Several are written at once: each is shown when it is accepted.
+        return await _segments(partial(write, hidden=True), state, runtime.context)
+    last, failed = best_of(round_of(state, runtime.context), runtime.context.constraints), 0
     drafted = state["drafted"]
     if last:
-        drafts = [await _redraft(write, state, last)]
+        drafts = [await _redraft(write, last)]
     else:
         passages = [passage for passage in state["passages"] if passage["id"] in state["relevant"]]
         if not passages:
@@ -50,7 +62,7 @@ async def generate(state: SelfRAGState, services: Services, runtime: Runtime[Con
         naming = [subject["passage"]] if subject else []
         others = [one for one in passages if not subject or one["id"] != subject["passage"]["id"]]
         groups = [[*naming, one] for one in others] if apart and others else [[*naming, *others]]
-        groups = [group for group in groups if not any(_ids(group) == one["passages"] for one in drafted)]
+        groups = [group for group in groups if not any(ids_of(group) == one["passages"] for one in drafted)]
         attempts = await gather(_attempt(write(GENERATE, group)) for group in groups)
         errors = [one for one in attempts if isinstance(one, Exception)]
         if errors and len(errors) == len(attempts):
@@ -69,15 +81,41 @@ async def generate(state: SelfRAGState, services: Services, runtime: Runtime[Con
         "claims": [],
         "uses": [],
         "drafts_left": state["drafts_left"] - 1 if new else 0,
-        "decided": {
-            "drafts": len(new),
-            "failed": failed,
-            "redraft": last is not None,
-            "declined": bool(new) and all(draft["declined"] for draft in new),
-            "text": new[0]["text"] if new else None,
-            "texts": [draft["text"] for draft in new],
-            "changes": changes,
-        },
+        "decided": _decided(new, failed, last, changes),
+    }
+
+
+async def _segments(write: Callable[..., Awaitable[Draft]], state: SelfRAGState, context: Context) -> dict[str, Any]:
+    """Draft from the next relevant passages, each by itself."""
+    groups = to_draft(state, context)[: context.beam]
+    attempts = await gather(_attempt(write(SUMMARY if state.get("whole") else SEGMENT, group)) for group in groups)
+    drafts = [one for one in attempts if not isinstance(one, Exception)]
+    errors = [one for one in attempts if isinstance(one, Exception)]
+    if errors and not drafts:
+        raise errors[0]
+    return {
+        "drafts": drafts,
+        "drafted": [*state["drafted"], *(Drafted(passages=ids_of(group), text="") for group in groups)],
+        "unread": max(0, state["unread"] - sum(map(len, groups))),
+        "claims": [],
+        "uses": [],
+        "decided": _decided(drafts, len(errors)),
+    }
+
+
+def _decided(
+    drafts: list[Draft], failed: int, last: Candidate | None = None, changes: Sequence[dict[str, str]] = ()
+) -> dict[str, Any]:
+    """Return what is told of a round of drafts; of a redraft of ``last`` with what it changed."""
+    texts = [draft["text"] for draft in drafts]
+    return {
+        "drafts": len(drafts),
+        "failed": failed,
+        "redraft": last is not None,
+        "declined": bool(drafts) and all(draft["declined"] for draft in drafts),
+        "text": texts[0] if texts else None,
+        "texts": texts,
+        "changes": list(changes),
     }
 
 
@@ -89,7 +127,7 @@ async def _attempt(draft: Awaitable[Draft]) -> Draft | ModelError | LimitReached
         return error
 
 
-def _redraft(write: Callable[..., Awaitable[Draft]], state: SelfRAGState, last: Candidate) -> Awaitable[Draft]:
+def _redraft(write: Callable[..., Awaitable[Draft]], last: Candidate) -> Awaitable[Draft]:
     passages, draft = last["draft"]["passages"], as_data(last["draft"]["text"])
     failed = [claim for claim in last["claims"] if claim["verdict"]["label"] != "fully supported"]
     if not failed:
@@ -110,12 +148,15 @@ async def _write(
     context: Context,
     messages: ChatPromptTemplate,
     passages: list[Passage],
+    *,
+    hidden: bool = False,
     **inputs: Any,
 ) -> Draft:
     text = await services.generator.write(
         messages,
         max_tokens=context.answer_tokens or MAX_TOKENS,
         temperature=context.temperature,
+        hidden=hidden,
         question=as_data(standalone_question(state)),
         language=IN_LANGUAGE.get(language_of(state["question"]) or "en", ""),
         passages=numbered(passages),
@@ -127,12 +168,8 @@ async def _write(
     return Draft(text=text, passages=passages, relevance=sum(scores) / len(scores), declined=declined)
 
 
-def _ids(passages: list[Passage]) -> list[str]:
-    return sorted(passage["id"] for passage in passages)
-
-
 def _remembered(draft: Draft) -> Drafted:
-    return Drafted(passages=_ids(draft["passages"]), text=draft["text"])
+    return Drafted(passages=ids_of(draft["passages"]), text=draft["text"])
 
 
 def draft_changes(before: str, after: str) -> list[dict[str, str]]:

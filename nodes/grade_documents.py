@@ -14,9 +14,10 @@ from nodes.reasons import explained, of_relevance, with_reason
 from prompts.delimiters import as_data, readable
 from prompts.grade_documents import RELEVANCE
 from run.context import Context, Services
-from run.state import SelfRAGState, is_joined, standalone_question
+from run.state import SelfRAGState, asks_for_more, is_joined, sought, standalone_question
 
 LIKELY = 0.4  # P(relevant) of the best passage, from which the question needs no second place
+PART_OF_RELEVANT = 0.4  # of the threshold, from which a passage holds a part of a summary, a list or the like
 MOST_PAIRS = 2  # that are graded in one search
 TOGETHER = "It answers only together with another passage."
 NOT_GRADED = Verdict(
@@ -41,7 +42,8 @@ async def grade_documents(state: SelfRAGState, services: Services, runtime: Runt
     skipped = dict.fromkeys(unlikely, NOT_GRADED)
     ungraded = [passage for passage in state["passages"] if passage["id"] not in known | skipped]
     texts = [readable(one) for one in ungraded]
-    verdicts = await grades_of(standalone_question(state), ungraded, texts, services, context)
+    wide = asks_for_more(state)
+    verdicts = await grades_of(sought(state), ungraded, texts, services, context, PART_OF_RELEVANT if wide else 1.0)
     graded = {passage["id"]: verdict for passage, verdict in zip(ungraded, verdicts, strict=True)}
     if context.explain:
         reasons = await gather(_explained(graded[one["id"]], one, state, services) for one in ungraded)
@@ -56,7 +58,8 @@ async def grade_documents(state: SelfRAGState, services: Services, runtime: Runt
         earlier = [one for one, _ in linked if one["id"] not in there]
         passages = [*earlier, *passages]
         kept |= {one["id"] for one in earlier}
-    relevant = _most_relevant(passages, all_graded, kept, context.k)
+    most = len(passages) if state.get("whole") else context.k
+    relevant = _most_relevant(passages, all_graded, kept, most)
     least = context.effective_thresholds.pursued
     pursued = best_score(all_graded) >= least
     grades = [
@@ -76,15 +79,20 @@ async def grade_documents(state: SelfRAGState, services: Services, runtime: Runt
 
 
 async def grades_of(
-    question: str, passages: Sequence[Passage], texts: Sequence[str], services: Services, context: Context
+    question: str,
+    passages: Sequence[Passage],
+    texts: Sequence[str],
+    services: Services,
+    context: Context,
+    share: float = 1.0,
 ) -> list[Verdict]:
-    """Return the verdicts on passages that the critic reads as ``texts``, calibrated, by the threshold."""
+    """Return the verdicts on passages that the critic reads as ``texts``, calibrated, by a share of the threshold."""
     verdicts = await gather(
         services.critic.choose(RELEVANCE, question=as_data(question), passage=text) for text in texts
     )
     size = sum(map(len, texts))
     features = await off_loop(size, relevance_features, question, passages, verdicts)
-    threshold = context.effective_thresholds.relevant
+    threshold = share * context.effective_thresholds.relevant
     return [RELEVANCE.apply_threshold(one, threshold) for one in services.fits.relevant(verdicts, features)]
 
 
@@ -95,7 +103,7 @@ async def _linked(
 
     One of a pair was found by this search, the other by any; those judged the least irrelevant are tried first.
     """
-    question, found = standalone_question(state), state.get("found", state["passages"])
+    question, found = sought(state), state.get("found", state["passages"])
     ranked = sorted(found, key=lambda one: -RELEVANCE.score(verdicts.get(one["id"], NOT_GRADED)))
     size = sum(len(one["text"]) for one in ranked)
     pairs = await off_loop(size, linked_pairs, question, ranked)
@@ -122,7 +130,7 @@ def _most_relevant(
 
 
 async def _explained(verdict: Verdict, passage: Passage, state: SelfRAGState, services: Services) -> Verdict:
-    question = standalone_question(state)
+    question = sought(state)
     known = await off_loop(len(passage["text"]), of_relevance, verdict["label"], question, passage)
     inputs = {"question": as_data(question), "passage": readable(passage)}
     return await explained(services.critic, RELEVANCE, verdict, known, **inputs)
@@ -144,7 +152,7 @@ def when_to_name(state: SelfRAGState, verdicts: Mapping[str, Verdict]) -> Naming
 
 def unlikely_ids(state: SelfRAGState, services: Services, context: Context) -> set[str]:
     """Return the ids of the passages not worth a call; none unless the search was for the question itself."""
-    if state["searched"] > 1 or is_joined(state):
+    if state["searched"] > 1 or is_joined(state) or asks_for_more(state):
         return set()
     thresholds = context.effective_thresholds
     return services.fits.unlikely(standalone_question(state), state["passages"], thresholds.graded, thresholds.similar)

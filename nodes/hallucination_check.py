@@ -12,7 +12,8 @@ from nodes.concurrency import gather, off_loop
 from prompts.generate import MAX_TOKENS
 from run.candidates import is_supported, p_supported
 from run.context import Context, Services
-from run.state import SelfRAGState, question_alone, standalone_question
+from run.segments import MOST_OF_A_PART, says_again
+from run.state import SelfRAGState, in_segments, question_alone, standalone_question
 
 LEAST_BOTH = 0.5  # P(full) + P(partial) of a claim that rests on two places, of both together
 MOST_CLAIMS = MAX_TOKENS  # a draft of the default length cannot have more: each claim takes at least one token
@@ -32,12 +33,20 @@ async def hallucination_check(state: SelfRAGState, services: Services, runtime: 
 
 
 async def _claims_of(draft: Draft, state: SelfRAGState, services: Services, context: Context) -> list[Claim]:
-    """Check each statement as an answer to the question, and by itself what says more than the answer."""
+    """Check each statement as an answer to the question, and by itself what says more than the answer.
+
+    In a long answer each is checked by itself, if it says anything new.
+    """
     if draft["declined"]:
         return []
     text = draft["text"]
     evidence = Evidence(standalone_question(state), draft["passages"], state["passages"])
     found = await off_loop(len(text), statements, text)
+    if in_segments(state):
+        said = [claim["text"] for segment in state["segments"] for claim in segment["claims"]]
+        most = MOST_OF_A_PART if state["whole"] else MOST_CLAIMS
+        new = [one for one in found[:most] if not says_again(one.text, said)]
+        return await gather(check_statement(one, evidence, services, context) for one in new)
     if await off_loop(len(text), repeats_question, text, question_alone(state)):
         return [unsupported(one, "It only repeats the question.") for one in found]
     checked = await gather(

@@ -1,22 +1,29 @@
 """Search the documents for the current query."""
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from itertools import accumulate
+from pathlib import Path
+from typing import Any, NamedTuple, cast
 
 from langchain_core.documents import Document
 from langgraph.runtime import Runtime
 
-from core.types import Passage, TableFound
+from core.types import Passage, TableFound, Verdict
 from grounding.comparisons import suits_query
 from grounding.follow_ups import joined, leaned_on
+from grounding.lengths import document_asked_for
 from nodes.concurrency import gather
 from prompts.grade_documents import RELEVANCE
 from retrieval.documents.loaded import CELLS
-from run.context import Context, Services
+from retrieval.filters import Filter
+from run.context import Context, ReadingRetriever, Services
+from run.segments import MOST_READ
 from run.state import SelfRAGState, standalone_question
 
 # A question as it was said, and with what was asked before: tuned on mt-rag, where equal weights did harm.
+PART_OF_DOCUMENT = Verdict(label="relevant", probabilities=None, reason="The whole document is asked for.")
 DEPTH = 4  # times k passages of each search are fused
 JOINED_WEIGHT = 0.3
 LONGEST_IN_ROW = 200  # characters: a row with a longer one is prose
@@ -37,8 +44,13 @@ async def retrieve(state: SelfRAGState, services: Services, runtime: Runtime[Con
 
     What earlier searches found and was judged relevant is kept, and comes first: an answer may rest on two places. In a
     conversation a question that was not rewritten is first searched for as it was said and with what was asked before.
+    A document that is asked for as a whole is read instead, in its order.
     """
     context = runtime.context
+    if state.get("length") == "long" and not state["searched"]:
+        name = document_asked_for(standalone_question(state))
+        if name and (passages := await document_named(name, services, context)):
+            return _whole(passages)
     searches = searches_of(state, context.k)
     found = await gather(documents_for(one, services, context) for one in searches)
     rankings = [list(map(as_passage, documents)) for documents in found]
@@ -56,6 +68,34 @@ async def retrieve(state: SelfRAGState, services: Services, runtime: Runtime[Con
         "table": table_of(passages, found) if suits_query(standalone_question(state)) else None,
         "searched": len(state["queries"]),
         "decided": {"query": state["queries"][-1], "retrieved": len(passages)},
+    }
+
+
+async def document_named(name: str, services: Services, context: Context) -> list[Passage]:
+    """Return all passages of the document with this file name, if the search finds it; of several the first found."""
+    within = context if context.filter else context.model_copy(update={"filter": Filter(sources=(name,))})
+    found = map(as_passage, await documents_for(Search(name, context.k), services, within))
+    source = next((one["source"] for one in found if Path(one["source"]).name.casefold() == name.casefold()), None)
+    if source is None:
+        return []
+    passages = map(as_passage, await cast("ReadingRetriever", services.retriever).passages_of(source))
+    first, last = (context.filter and context.filter.pages) or (0, math.inf)
+    return [one for one in passages if first <= (one["page"] or 0) <= last]
+
+
+def _whole(document: list[Passage]) -> dict[str, Any]:
+    """Return the passages of a whole document, as many as can be read: all are relevant, and none is searched for."""
+    ends = accumulate(len(one["text"]) for one in document)
+    passages = [one for one, end in zip(document, ends, strict=True) if end <= MOST_READ]
+    return {
+        "passages": passages,
+        "found": passages,
+        "verdicts": {one["id"]: PART_OF_DOCUMENT for one in passages},
+        "whole": document[0]["source"],
+        "unread": len(document),
+        "searched": 1,
+        "rewrites_left": 0,
+        "decided": {"query": Path(document[0]["source"]).name, "retrieved": len(passages), "whole": True},
     }
 
 

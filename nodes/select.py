@@ -4,18 +4,24 @@ from typing import Any
 
 from langgraph.runtime import Runtime
 
+from core.types import Segment
+from grounding.lengths import asks_for_a_list
 from run.candidates import best_of, round_of, supported, useful, with_round
 from run.context import Context, Services
-from run.state import SelfRAGState
+from run.segments import accepted_in, answer_of, next_of
+from run.state import SelfRAGState, in_segments
 
 
 async def select(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
     """Rank this round's drafts with the best so far; accept the best if it is supported and useful.
 
     Where ``decide`` took a question for one that needs no documents, and the direct answer declines or is rated
-    useless, the documents are searched once after all; unless they do better, that answer stands.
+    useless, the documents are searched once after all; unless they do better, that answer stands. A long answer gets
+    what is supported and new, and goes on or ends.
     """
     context = runtime.context
+    if in_segments(state):
+        return _segments(state, context)
     round_ = round_of(state, context)
     before = [state["best"]] if state["best"] else []
     best = best_of([*before, *round_], context.constraints)
@@ -38,3 +44,39 @@ async def select(state: SelfRAGState, services: Services, runtime: Runtime[Conte
         update |= {"route": "retrieve", "rewrites_left": 0, "drafts": [], "claims": [], "uses": []}
         update |= {"drafts_left": context.effective_limits.drafts, "decided": decided | {"reconsidered": True}}
     return update
+
+
+def _segments(state: SelfRAGState, context: Context) -> dict[str, Any]:
+    """Add to a long answer what this round's drafts say that is supported and new, and say what follows."""
+    round_ = round_of(state, context)
+    segments, left_out = accepted_in(state, context)
+    onward = next_of(state, segments, context)
+    best = answer_of(segments, context, as_list=asks_for_a_list(state["question"]))
+    new = segments[len(state.get("segments", [])) :]
+    return {
+        "candidates": with_round(state.get("candidates", []), round_, context.constraints),
+        "segments": segments,
+        "left_out": left_out,
+        "onward": onward,
+        "best": best or best_of([*([state["best"]] if state["best"] else []), *round_], context.constraints),
+        "accepted": bool(segments),
+        "decided": {
+            "accepted": bool(new),
+            "support": best["support"] if best else None,
+            "usefulness": None,
+            "segments": list(map(_shown, new)),
+            "onward": onward,
+        },
+    }
+
+
+def _shown(one: Segment) -> dict[str, Any]:
+    """Return a segment as it is shown when it is accepted: its text and its quotes, each with where it stands."""
+    passages = {passage["id"]: passage for passage in one["passages"]}
+    quotes = [
+        {key: passages[quote["passage"]][key] for key in ("source", "page", "row")}
+        | {"quote": passages[quote["passage"]]["text"][quote["start"] : quote["end"]]}
+        for claim in one["claims"]
+        if (quote := claim["quote"])
+    ]
+    return {"text": one["text"], "quotes": quotes}

@@ -31,6 +31,11 @@ class RetrieverAdapter:
         store = getattr(self._retriever, "vectorstore", None)
         return await run_in_executor(None, store.table_of, source, number) if isinstance(store, Store) else None
 
+    async def passages_of(self, source: str) -> Sequence[Document]:
+        """Return all passages of a document in the order of its text; none where the retriever has no store of ours."""
+        store = getattr(self._retriever, "vectorstore", None)
+        return await run_in_executor(None, store.passages_of, source) if isinstance(store, Store) else ()
+
     async def ainvoke(self, input: str, *, k: int, filter: Filter | None = None) -> Sequence[Document]:  # noqa: A002
         """Return at most ``k`` documents. Raises `RequestError` for a filter that the retriever does not take."""
         if filter and "filter" not in self._async | self._sync:

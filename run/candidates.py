@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from core.text import shortened
-from core.types import Candidate, CandidateRecord, Claim, Draft, Outcome, StopReason, SupportLevel, Verdict
+from core.types import Candidate, CandidateRecord, Claim, Draft, Outcome, Segment, StopReason, SupportLevel, Verdict
 from prompts.answer_check import USEFULNESS
 from prompts.grade_documents import RELEVANCE
 from prompts.hallucination_check import SUPPORT
@@ -17,6 +17,8 @@ DESCENDING: tuple[SupportLevel, ...] = ("fully", "partially", "no")
 SUPPORT_FIRST: dict[SupportLevel | None, int] = {"fully": 3, "partially": 1}
 HARD_TIER = 4
 LONGEST_CLAIM_SHOWN = 200
+TAKEN = "The answer has those of its statements that are supported and say something new."
+NOTHING_NEW = "It says nothing that the answer has not."
 
 
 def round_of(state: SelfRAGState, context: Context) -> list[Candidate]:
@@ -171,15 +173,25 @@ def with_round(
 
 
 def explained(
-    records: Sequence[CandidateRecord], best: Candidate | None, outcome: Outcome, constraints: Constraints
+    records: Sequence[CandidateRecord],
+    best: Candidate | None,
+    outcome: Outcome,
+    constraints: Constraints,
+    segments: Sequence[Segment] = (),
 ) -> list[CandidateRecord]:
-    """Return the records with ``chosen``, which none is for an abstention, and the reason in one sentence."""
+    """Return the records with ``chosen``, which none is for an abstention, and the reason in one sentence.
+
+    Of a long answer those are chosen of which its ``segments`` were taken.
+    """
     if best is None:
         return list(records)
-    updated = []
+    updated, taken = [], [(one["drafted"], [each["id"] for each in one["passages"]]) for one in segments]
     for one in records:
-        chosen = outcome in ANSWERED and _is_record_of(one, best)
-        reason = _why_chosen(one) if chosen else _why_not(one, best, outcome, constraints)
+        chosen = outcome in ANSWERED and (_is_record_of(one, best) or (one["text"], one["passages"]) in taken)
+        if segments:
+            reason = TAKEN if chosen else _fault(one, constraints) or NOTHING_NEW
+        else:
+            reason = _why_chosen(one) if chosen else _why_not(one, best, outcome, constraints)
         updated.append(CandidateRecord(**{**one, "chosen": chosen, "reason": reason}))
     return updated
 

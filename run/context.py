@@ -8,7 +8,7 @@ from langchain_core.documents import Document
 from langchain_core.prompts import ChatPromptTemplate
 from pydantic import BaseModel, ConfigDict, Field
 
-from core.types import Fallback, FollowUps, Ratings, Rewriting, Verdict
+from core.types import Fallback, FollowUps, Length, Ratings, Rewriting, Verdict
 from models.calibration import Fits
 from models.usage import NodeBudget
 from prompts.choice import Choice
@@ -20,27 +20,42 @@ Constraints = Literal["soft", "hard"]
 Scoring = Literal["paper", "support-first"]
 Part = TypeVar("Part", bound=BaseModel)
 MOST_ROUNDS = 20
+SEGMENTS, MOST_SEGMENTS = 8, 50
+LONGER = 4
 NEARLY_NOTHING = 1e-6  # 0 would leave it to the labels
 
 
 class Limits(BaseModel):
-    """The bounds of one question. ``drafts`` counts the first draft and its redrafts for each query."""
+    """The bounds of one question.
+
+    ``drafts`` counts the first draft and its redrafts for each query. A long answer has at most ``segments``, without
+    redrafts: 8, or 50 over a whole document.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     rewrites: int = Field(2, ge=0, le=MOST_ROUNDS)
     drafts: int = Field(2, ge=1, le=MOST_ROUNDS)
+    segments: int | None = Field(None, ge=1, le=MOST_SEGMENTS)
     model_calls: int = Field(32, ge=1)
     tokens: int = Field(60_000, ge=1)
     seconds: float = Field(120, gt=0)
 
     @property
     def steps(self) -> int:
-        """Steps of the graph, of those side by side one, that no run within these limits exceeds."""
-        return 10 + (self.rewrites + 1) * (4 + 3 * self.drafts)
+        """Steps of the graph, of those side by side one, that no run within these limits exceeds.
+
+        Without ``segments`` that is of a short answer.
+        """
+        return 10 + (self.rewrites + 1) * (7 + 3 * max(self.drafts, self.segments or 1))
+
+    def of_a_long_answer(self) -> "Limits":
+        """Return the bounds with as many calls, tokens and seconds as ``LONGER`` short answers may take."""
+        more = {name: LONGER * getattr(self, name) for name in ("model_calls", "tokens", "seconds")}
+        return self.model_copy(update=more)
 
 
-MOST_STEPS = Limits(rewrites=MOST_ROUNDS, drafts=MOST_ROUNDS).steps
+MOST_STEPS = Limits(rewrites=MOST_ROUNDS, drafts=MOST_ROUNDS, segments=MOST_SEGMENTS).steps
 
 
 class Thresholds(BaseModel):
@@ -100,6 +115,9 @@ class Context(BaseModel):
     written without documents. ``follow_ups`` says what becomes of a question that leans on earlier ones: with
     ``search`` it is joined with them and both are searched for, with ``rewrite`` the model writes it anew. None is what
     was measured to be worth its calls with the model.
+
+    A ``length`` of None is long where the question asks for a summary, a comparison, a list or a report. A long answer
+    is written from ``beam`` passages at a time, each by itself.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -107,6 +125,8 @@ class Context(BaseModel):
     mode: Literal["adaptive", "always", "never"] = "adaptive"
     strategy: Literal["combined", "per-passage"] = "combined"
     fallback: Fallback = "abstain"
+    length: Length | None = None
+    beam: int = Field(2, ge=1, le=MOST_ROUNDS)
     k: int = Field(4, ge=1, le=50)
     temperature: float | None = Field(None, ge=0, le=2)
     answer_tokens: int | None = Field(None, ge=20, le=4_000)
@@ -182,10 +202,12 @@ class FilteringRetriever(Protocol):
     async def ainvoke(self, input: str, *, k: int, filter: Filter) -> Sequence[Document]: ...  # noqa: A002
 
 
-class TableRetriever(Protocol):
-    """A retriever that reads whole tables, as the one of a run does; it finds none where ours is not searched."""
+class ReadingRetriever(Protocol):
+    """A retriever that reads whole documents and tables, as a run's does; it finds none where ours is not searched."""
 
     async def table_of(self, source: str, number: int) -> Table | None: ...
+
+    async def passages_of(self, source: str) -> Sequence[Document]: ...
 
 
 @dataclass(frozen=True)
@@ -214,13 +236,19 @@ class Services:
             if chat := getattr(bound, "chat", None):
                 await chat.aclose()
 
-    def completed(self, context: Context | None) -> Context:
-        """The context with every setting present: LangGraph passes None where a caller gave none."""
+    def completed(self, context: Context | None, length: Length | None = None) -> Context:
+        """The context with every setting present: LangGraph passes None where a caller gave none.
+
+        A long answer has more room, unless the caller set limits, and is written from a passage for each segment.
+        """
         context = context or Context()
+        limits = _filled(context.limits, self.limits.of_a_long_answer() if length == "long" else self.limits)
         return context.model_copy(
             update={
+                "length": length or context.length,
+                "k": max(context.k, limits.segments or SEGMENTS) if length == "long" else context.k,
                 "thresholds": _filled(context.thresholds, self.thresholds),
-                "limits": _filled(context.limits, self.limits),
+                "limits": limits,
                 "rewriting": context.rewriting or self.rewriting,
                 "ratings": context.ratings or self.ratings,
                 "follow_ups": context.follow_ups or self.follow_ups,

@@ -8,7 +8,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from core.errors import RequestError
 from core.text import clean, is_blank
-from core.types import Turn, no_usage
+from core.types import Length, Turn, no_usage
+from grounding.lengths import length_asked_for, subject_asked_for
 from retrieval.filters import Filter
 from run.context import Context
 from run.state import SelfRAGState
@@ -17,10 +18,10 @@ LONGEST_QUESTION = 8_000  # characters
 MOST_TURNS = 20  # of a conversation that count, the last ones
 LONGEST_ANSWER = 2_000  # characters of an earlier answer that are kept
 # The keys of the state that begin as None, and as an empty list.
-EMPTY_VALUES = ("decision", "best", "outcome", "stop_reason", "table", "queried", "describes", "subject")
+EMPTY_VALUES = ("decision", "best", "outcome", "stop_reason", "table", "queried", "describes", "subject", "whole")
 EMPTY_LISTS = tuple(
-    """passages kept found relevant drafts drafted claims uses candidates differing citations conflicts path
-    stops""".split()
+    """passages kept found relevant drafts drafted claims uses candidates segments left_out differing citations
+    conflicts path stops""".split()
 )
 TURNS = TypeAdapter(list[Turn])
 
@@ -37,7 +38,10 @@ def initial_state(state: SelfRAGState, context: Context) -> dict[str, Any]:
         "standalone": question,
         "rewritten": False,
         "run": uuid.uuid4().hex,
-        "queries": [question.strip()],
+        "queries": [subject_asked_for(question) if context.length == "long" else question.strip()],
+        "length": context.length or "short",
+        "onward": "continue",
+        "unread": 0,
         "route": "retrieve",
         "searched": 0,
         "filter": context.filter.model_dump(mode="json") if context.filter else None,
@@ -53,6 +57,14 @@ def initial_state(state: SelfRAGState, context: Context) -> dict[str, Any]:
         "answer": "",
         "usage": no_usage(),
     }
+
+
+def length_of(state: SelfRAGState, context: Context | None, *, new: bool) -> Length:
+    """Return how long the answer is to be: as the question began or, if it is ``new``, as asked for."""
+    if not new:
+        return state.get("length", "short")
+    question = state.get("question")
+    return (context and context.length) or (length_asked_for(question) if isinstance(question, str) else "short")
 
 
 def with_checkpointed_filter(context: Context, state: SelfRAGState) -> Context:

@@ -37,6 +37,11 @@ class PrefetchingRetriever:
         found = getattr(self._retriever, "table_of", None)
         return await found(source, number) if found else None
 
+    async def passages_of(self, source: str) -> Sequence[Document]:
+        """Return all passages of a document; none where the retriever cannot."""
+        found = getattr(self._retriever, "passages_of", None)
+        return await found(source) if found else ()
+
     async def ainvoke(self, input: str, *, k: int, filter: Filter | None = None) -> Sequence[Document]:  # noqa: A002
         """As the retriever's."""
         task = self._tasks.pop((input, k, filter or None), None)

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 from typing_extensions import TypedDict  # of typing's, pydantic makes no schema on Python 3.11
 
 from core import types
+from grounding.lengths import subject_asked_for
 
 
 class Asked(TypedDict, total=False):
@@ -20,8 +21,8 @@ class SelfRAGState(TypedDict, total=False):
     """The state of one question, whose keys docs/architecture.md explains; the first node resets all that are no input.
 
     A checkpoint of an older version lacks ``kept``, ``found``, ``candidates``, ``rates``, ``compares``, ``differing``,
-    ``conflicts``, ``table``, ``queried``, ``describes``, ``subject`` and what a conversation adds; its ``fallback`` is
-    True for ``direct`` and False for ``abstain``.
+    ``conflicts``, ``table``, ``queried``, ``describes``, ``subject``, what a conversation adds and what a long answer
+    adds; its ``fallback`` is True for ``direct`` and False for ``abstain``.
     """
 
     question: str
@@ -30,6 +31,7 @@ class SelfRAGState(TypedDict, total=False):
     standalone: str
     rewritten: bool
     run: str
+    length: types.Length
     route: types.Route
     decision: types.Verdict | None
     queries: list[str]
@@ -51,6 +53,11 @@ class SelfRAGState(TypedDict, total=False):
     uses: list[types.Verdict]
     rates: bool
     candidates: list[types.CandidateRecord]
+    whole: str | None
+    unread: int
+    segments: list[types.Segment]
+    left_out: list[str]
+    onward: types.Next
     best: types.Candidate | None
     accepted: bool
     table: types.TableFound | None
@@ -80,6 +87,23 @@ def standalone_question(state: SelfRAGState) -> str:
 def question_alone(state: SelfRAGState) -> str:
     """Return the question as it is judged, without what it was joined with."""
     return state["question"] if is_joined(state) else standalone_question(state)
+
+
+def sought(state: SelfRAGState) -> str:
+    """Return what passages are searched and graded for: the question, for a long answer what it is to be about."""
+    question = standalone_question(state)
+    return subject_asked_for(question) if state.get("length") == "long" else question
+
+
+def asks_for_more(state: SelfRAGState) -> bool:
+    """Return True if a summary or the like is asked for, of which each passage has a part, and not one answer."""
+    return sought(state) != standalone_question(state)
+
+
+def in_segments(state: SelfRAGState) -> bool:
+    """Return True if the answer is written segment by segment: a long one, from passages that a search found."""
+    found = state["route"] == "retrieve" and state["searched"] and not state.get("queried")
+    return bool(state.get("length") == "long" and found and (state["relevant"] or state["segments"]))
 
 
 def is_joined(state: SelfRAGState) -> bool:

@@ -25,7 +25,14 @@ from prompts.contextualize import CONTEXTUALIZE
 from prompts.described import DESCRIBED
 from prompts.direct_generate import DIRECT_GENERATE
 from prompts.explain import CRITICISE, EXPLAIN
-from prompts.generate import GENERATE, PLAIN, REDRAFT_NOT_USEFUL, REDRAFT_UNSUPPORTED
+from prompts.generate import (
+    GENERATE,
+    PLAIN,
+    REDRAFT_NOT_USEFUL,
+    REDRAFT_UNSUPPORTED,
+    SEGMENT,
+    SUMMARY,
+)
 from prompts.query_table import QUERY_TABLE, REQUERY_TABLE
 from prompts.rewrite_query import REWRITE_QUERY
 from run.candidates import explained, with_round
@@ -38,6 +45,8 @@ SUBJECTS = {"retrieve": "question", "relevance": "passage", "support": "claim", 
 PROMPTS = (
     ("draft", GENERATE),
     ("draft", PLAIN),
+    ("segment", SEGMENT),
+    ("summary", SUMMARY),
     ("mend", REDRAFT_UNSUPPORTED),
     ("improve", REDRAFT_NOT_USEFUL),
     ("query", REWRITE_QUERY),
@@ -53,6 +62,8 @@ PROMPTS = (
 SCRIPTS = {
     "draft": "drafts",
     "mend": "mended",
+    "segment": "segments",
+    "summary": "summaries",
     "improve": "improved",
     "query": "queries",
     "direct": "direct",
@@ -209,6 +220,8 @@ class ScriptedGenerator:
     drafts: Sequence[Said] = ()
     mended: Sequence[Said] = ()
     improved: Sequence[Said] = ()
+    segments: Sequence[Said] = ()
+    summaries: Sequence[Said] = ()
     queries: Sequence[Said] = ()
     direct: Sequence[Said] = ()
     standalone: Sequence[Said] = ()

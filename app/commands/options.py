@@ -30,6 +30,12 @@ OWN = "library"
 SETTINGS: tuple[tuple[str, Any, str], ...] = (
     ("--mode", ("adaptive", "always", "never"), "when to search (adaptive)"),
     ("--strategy", ("combined", "per-passage"), "one draft from all passages, or one for each"),
+    (
+        "--length",
+        ("short", "long"),
+        "long: segment by segment (where the question asks for a summary, a comparison, a list or a report)",
+    ),
+    ("--beam", (int, "N"), "passages from which a long answer is drafted at a time, each by itself (2)"),
     ("--k", (int, "N"), "passages to retrieve (4)"),
     (
         "--fallback",
@@ -90,6 +96,7 @@ def _add_asking(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
 
 def _add_settings(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("how to search, draft and judge")
+    group.add_argument("--long", action="store_const", const="long", dest="length", help="as --length long")
     for option, takes, use in SETTINGS:
         if isinstance(takes[0], str):
             group.add_argument(option, choices=takes, help=use)

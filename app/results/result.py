@@ -101,6 +101,8 @@ class Result(BaseModel):
     question: str
     standalone: str
     answer: str
+    length: types.Length
+    left_out: list[str]
     outcome: types.Outcome | None
     stop_reason: types.StopReason | None
     queries: list[str]
@@ -169,6 +171,8 @@ def result_of(state: SelfRAGState, stamp: Stamp | None = None, calibration: str 
     return Result.model_construct(
         **known,
         standalone=standalone_question(state),
+        length=state.get("length", "short"),
+        left_out=state.get("left_out", []),
         retrieved=len({one["id"] for one in state["passages"]} - kept),
         relevant=len(set(state["relevant"]) - kept),
         support=best["support"] if best and cited and best["claims"] else None,

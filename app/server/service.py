@@ -24,7 +24,7 @@ from app.server.runs import Run, UnknownRunError
 from app.server.sources import Sources
 from core.errors import RequestError
 from core.text import one_line
-from core.types import Fallback, Turn
+from core.types import Fallback, Length, Turn
 from retrieval.filters import Filter
 from run.context import Constraints, Context
 from run.initial_state import require_conversation, require_question, require_standalone
@@ -46,6 +46,7 @@ class AskOptions(BaseModel):
     mode: Literal["adaptive", "always", "never"] | None = None
     strategy: Literal["combined", "per-passage"] | None = None
     fallback: Fallback | None = None
+    length: Length | None = None
     k: int | None = Field(None, ge=1, le=50)
     constraints: Constraints | None = None
     caution: float | None = Field(None, ge=0, le=1)
@@ -74,7 +75,7 @@ class AskOptions(BaseModel):
 CHOICES: dict[str, Any] = {
     **{
         name: list(get_args(get_args(AskOptions.model_fields[name].annotation)[0]))
-        for name in ("mode", "strategy", "fallback", "constraints")
+        for name in ("mode", "length", "strategy", "fallback", "constraints")
     },
     "k": [1, 50],
 }

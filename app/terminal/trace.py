@@ -7,7 +7,7 @@ from rich.text import Text
 
 from app.results.events import DraftToken, NodeFinished, NodeStarted
 from app.terminal.screen import Screen
-from core.step_wording import describe, drafts_of, summary, verdicts_of
+from core.step_wording import describe, drafts_of, segments_of, summary, verdicts_of
 from core.text import one_line, shortened
 from retrieval.filters import Filter
 
@@ -17,7 +17,8 @@ DRAFT_LINES = 6  # of the draft that is being written
 class Trace:
     """One line for each node as it ends; on a terminal also the draft as it is written, dim, and a spinner.
 
-    Each of several drafts has a paragraph below that line and, with ``explain``, so has each verdict, with its reason.
+    Each of several drafts has a paragraph below that line, each segment of a long answer when it is accepted and, with
+    ``explain``, each verdict with its reason.
     """
 
     def __init__(self, screen: Screen, within: Filter | None = None, *, explain: bool = False) -> None:
@@ -58,8 +59,8 @@ class Trace:
     def _step(self, ended: NodeFinished) -> None:
         """Print what the node decided."""
         within = shortened(self._within.as_options(), 60) if ended.node == "retrieve" and self._within else ""
-        drafts = drafts_of(ended.node, ended.decided)
-        parts = drafts or (verdicts_of(ended.node, ended.decided) if self._explain else [])
+        drafts, segments = drafts_of(ended.node, ended.decided), segments_of(ended.node, ended.decided)
+        parts = drafts or segments or (verdicts_of(ended.node, ended.decided) if self._explain else [])
         told = summary if parts else describe
         self._screen.line(
             ("{:20}", ended.node, "bold"),

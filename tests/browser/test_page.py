@@ -25,6 +25,7 @@ from core.types import Citation
 from retrieval.library.library import Library
 from tests.browser.conftest import NARROW, WIDE, Seen
 from tests.browser.world import BREAK, CLAIMS, DEPOSIT, PARKING, PLAN, TWO, UNANSWERED, World
+from tests.integration.openai_server import Asked
 
 Open = Callable[..., tuple[Page, Seen]]
 BUDGET = 200_000  # bytes of the page and all that it loads
@@ -75,6 +76,30 @@ def test_a_question_is_watched_until_its_answer_shows_each_verdict(world: World,
     expect(page.locator('[data-node="finish"]')).to_have_class(re.compile("visited"))
     page.locator("#steps summary", has_text="hallucination_check").first.click()
     expect(page.locator("#steps details[open]")).to_contain_text("The landlord must confirm the notice within 14 days.")
+
+
+def test_each_segment_of_a_long_answer_is_shown_with_its_quote_when_it_is_accepted(world: World, page: Page) -> None:
+    drafts: list[Asked] = []
+    free = threading.Event()
+
+    def hold_the_third(asked: Asked) -> None:
+        if asked.kind == "draft":
+            drafts.append(asked)
+            if len(drafts) > 2:
+                free.wait(30)
+
+    world.model.always = hold_the_third
+    ask(page, "Summarise the rent, the deposit and the notice of the tenant")
+    shown = page.locator(".segments summary")
+    expect(shown).to_have_count(2)
+    shown.first.click()
+    expect(page.locator(".segments details[open]")).to_contain_text("lease-summary.txt")
+    require_accessible(page, WIDE, "a long answer under way")
+    said = shown.all_inner_texts()
+    free.set()
+    for text in said:
+        expect(page.locator(".answer")).to_contain_text(text)
+    expect(page.locator(".segments")).to_have_count(0)
 
 
 def test_a_claim_shows_its_quote_and_opens_it_in_its_document(page: Page) -> None:

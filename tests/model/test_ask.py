@@ -40,3 +40,13 @@ def test_what_the_library_does_not_say_is_not_answered_nor_searched_for_again(sa
     assert result["citations"] == []
     assert "do not answer" in result["answer"]
     assert len(result["queries"]) == 1, "searched again for what the first verdicts make unlikely"
+
+
+def test_a_summary_is_written_segment_by_segment_each_sentence_with_its_quote(sample: Program) -> None:
+    result = ask(sample, "Give me an overview of the effects of climate change on oceans", SELFRAG_LIMIT_SEGMENTS="2")
+    assert (result["length"], result["outcome"]) == ("long", "grounded")
+    segments = [one for step in result["path"] if step["node"] == "select" for one in step["segments"]]
+    assert result["answer"].startswith(segments[0]["text"])
+    assert len(segments) == 2
+    assert len({citation["quote"] for citation in result["citations"]}) >= 3
+    assert all(claim["citations"] for claim in result["claims"])

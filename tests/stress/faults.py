@@ -70,12 +70,14 @@ def context_of(number: int, seed: int) -> Context:
     limits = Limits(
         rewrites=dice.randrange(4),
         drafts=dice.randrange(1, 4),
+        segments=dice.randrange(1, 9),
         model_calls=dice.choice((2, 8, 16, 32, 32, 32)),
         tokens=dice.choice((10_000, 30_000, 60_000, 60_000)),
         seconds=dice.choice((3, 10, 30)),
     )
     return Context(
         mode=dice.choice(("adaptive", "adaptive", "adaptive", "always", "never")),
+        length=dice.choice(("short", "short", "long")),
         strategy=dice.choice(("combined", "per-passage")),
         fallback=dice.choice(("abstain", "direct", "passages")),
         constraints=dice.choice(("soft", "soft", "hard")),

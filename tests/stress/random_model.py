@@ -13,7 +13,7 @@ from prompts.compare_answers import BRIEF_ANSWER, NO_ANSWER
 from prompts.decide import RETRIEVE
 from prompts.described import DESCRIBED
 from prompts.direct_generate import DIRECT_GENERATE
-from prompts.generate import GENERATE
+from prompts.generate import GENERATE, SEGMENT
 from prompts.grade_documents import RELEVANCE
 from prompts.hallucination_check import SUPPORT
 from prompts.rewrite_query import REWRITE_QUERY
@@ -22,17 +22,18 @@ from tests.integration.misbehaviour import FAULTS, Completion, Wire, completion_
 from tests.scripted import asks_for_a_reason, is_of, marks_of
 from tests.stress.tickets import ticket_of
 
-NODES = {
-    "decide": marks_of(RETRIEVE.messages),
-    "grade_documents": marks_of(RELEVANCE.messages),
-    "hallucination_check": marks_of(SUPPORT.messages),
-    "answer_check": marks_of(USEFULNESS.messages),
-    "generate": marks_of(GENERATE),
-    "rewrite_query": marks_of(REWRITE_QUERY),
-    "described": marks_of(DESCRIBED),
-    "direct_generate": marks_of(DIRECT_GENERATE),
-    "compare_answers": marks_of(BRIEF_ANSWER),
-}
+NODES = (
+    ("decide", marks_of(RETRIEVE.messages)),
+    ("grade_documents", marks_of(RELEVANCE.messages)),
+    ("hallucination_check", marks_of(SUPPORT.messages)),
+    ("answer_check", marks_of(USEFULNESS.messages)),
+    ("generate", marks_of(GENERATE)),
+    ("generate", marks_of(SEGMENT)),
+    ("rewrite_query", marks_of(REWRITE_QUERY)),
+    ("described", marks_of(DESCRIBED)),
+    ("direct_generate", marks_of(DIRECT_GENERATE)),
+    ("compare_answers", marks_of(BRIEF_ANSWER)),
+)
 # How often each reply of a choice is given: often enough that runs end in every way.
 ODDS: dict[str, dict[str, float]] = {
     "decide": {"search": 9, "math": 1},
@@ -47,7 +48,7 @@ Messages = Sequence[Mapping[str, Any]]
 
 def node_of(messages: Messages) -> str:
     """The node whose prompt the messages are. Raises `LookupError` for none of ours."""
-    for node, marks in NODES.items():
+    for node, marks in NODES:
         if is_of(messages, marks):
             return node
     raise LookupError(f"no prompt of ours: {str(messages[0]['content'])[:200]}")

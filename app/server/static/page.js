@@ -20,6 +20,7 @@ const CHOICES = {
     "Search",
     { adaptive: "when the question needs it", always: "always", never: "never: answer without documents" },
   ],
+  length: ["Length", { "": "as the question asks", short: "short", long: "long" }],
   strategy: ["Drafts", { combined: "one, from all passages", "per-passage": "one for each passage" }],
   constraints: ["Claims without support", { soft: "are marked", hard: "are never given" }],
   fallback: [
@@ -59,8 +60,9 @@ async function prepare() {
 
 function prepareChoices() {
   const made = Object.entries(CHOICES).map(([name, [told, words]]) => {
-    const options = (settings.choices[name] ?? []).map((value) =>
-      el("option", { value, selected: value === settings.defaults[name] }, words[value] ?? value),
+    const given = settings.defaults[name] ?? "";
+    const options = [...(given ? [] : [""]), ...(settings.choices[name] ?? [])].map((value) =>
+      el("option", { value, selected: value === given }, words[value] ?? value),
     );
     return choice(told, el("select", { name, id: `choice-${name}` }, ...options));
   });
@@ -86,7 +88,7 @@ function chosenOptions() {
   const chosen = {};
   for (const field of byId("choices").querySelectorAll("select, input")) {
     const value = field.name === "k" ? Number(field.value) : field.value;
-    if (value !== settings.defaults[field.name]) chosen[field.name] = value;
+    if (value !== (settings.defaults[field.name] ?? "")) chosen[field.name] = value;
   }
   return chosen;
 }

@@ -28,9 +28,11 @@ export class RunView {
     this.stop = button("Stop", () => this.#cancel(id), { class: "quiet" });
     this.stop.hidden = ended;
     this.told = el("p", { class: "muted now" }, ended ? "Loading …" : "Waiting for the model …");
+    this.segments = el("div", { class: "segments" });
     this.place.replaceChildren(
       askedHeading(id, question),
       el("div", { class: "working" }, this.told, this.stop),
+      this.segments,
       this.drafting,
     );
     for await (const event of eventsOf(id, signal)) {
@@ -81,6 +83,10 @@ export class RunView {
       case "node_finished":
         // What was streamed, or else the whole: a model need not stream.
         if (DRAFTING.includes(data.node)) this.#setDraft(draftOf(data.decided));
+        if (data.decided.segments?.length) {
+          this.#setDraft("");
+          this.segments.append(...data.decided.segments.map(segment));
+        }
         break;
       case "draft_token":
         this.#setDraft(this.draft.textContent + data.text);
@@ -144,6 +150,12 @@ export class RunView {
 }
 
 export const STOPPED = "The question was stopped before it was answered.";
+
+// A segment of a long answer that was accepted, with its quotes folded.
+function segment({ text, quotes }) {
+  const cited = quotes.map(({ source, quote }) => el("p", { class: "muted" }, `“${quote}” ${source.split("/").pop()}`));
+  return el("details", {}, el("summary", { dir: "auto" }, text), ...cited);
+}
 
 function draftOf(decided) {
   if (decided.stop) return "";

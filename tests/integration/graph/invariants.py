@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING, Any
 from app.results.result import result_of
 from core.text import is_blank, one_line
 from core.types import Candidate
+from core.wording import WORDINGS
 from grounding.follow_ups import joined, leaned_on
+from grounding.lengths import subject_asked_for
 from prompts.delimiters import as_data
 from run.context import Context
 from run.state import SelfRAGState
@@ -44,7 +46,7 @@ def violations(final: SelfRAGState, question: str, context: Context) -> list[str
     return [
         *_of_the_run(final, question, context),
         *_of_the_outcome(final, context),
-        *_of_the_answer(final),
+        *_of_the_answer(final, context),
         *_of_the_candidates(final),
         *(_of_the_reasons(final) if context.explain else ()),
     ]
@@ -55,6 +57,7 @@ def _of_the_run(final: SelfRAGState, question: str, context: Context) -> Iterato
     tokens = usage["input_tokens"] + usage["output_tokens"]
     steps = len(nodes) - nodes.count("hallucination_check")  # which runs beside answer_check
     searched = final["standalone"] if final["rewritten"] else question
+    searched = subject_asked_for(searched) if final["length"] == "long" else searched
     if final["question"] != question or final["queries"][0] != searched.strip():
         yield "the question was rewritten"
     if usage["model_calls"] > limits.model_calls:
@@ -95,7 +98,7 @@ def _of_the_outcome(final: SelfRAGState, context: Context) -> Iterator[str]:
         yield f"{final['stop_reason']} is given for {outcome} where it is {reason}"
 
 
-def _of_the_answer(final: SelfRAGState) -> Iterator[str]:
+def _of_the_answer(final: SelfRAGState, context: Context) -> Iterator[str]:
     best, answer = final["best"], final["answer"]
     if final["outcome"] in ("abstained", "stopped"):
         if final["citations"]:
@@ -106,13 +109,15 @@ def _of_the_answer(final: SelfRAGState) -> Iterator[str]:
         yield "an answer without documents cites"
     if best and final["outcome"] in ("grounded", "partially_grounded"):
         yield from _of_the_claims(final, best)
+        yield from _of_the_segments(final, best, context) if final["segments"] else ()
 
 
 def _of_the_candidates(final: SelfRAGState) -> Iterator[str]:
     best, candidates, found = final["best"], final["candidates"], [one["id"] for one in final["found"]]
     answered = final["outcome"] in ("grounded", "partially_grounded", "direct")
     chosen = [one["text"] for one in candidates if one["chosen"]]
-    if chosen != ([best["draft"]["text"]] if best and answered else []):
+    taken = [one["drafted"] for one in final["segments"]] or ([best["draft"]["text"]] if best else [])
+    if sorted(chosen) != (sorted(taken) if answered else []):
         yield f"chosen are {chosen}"
     if len({(one["text"], *one["passages"]) for one in candidates}) < len(candidates):
         yield "a candidate is listed twice"
@@ -138,6 +143,19 @@ def _of_the_reasons(final: SelfRAGState) -> Iterator[str]:
             yield f"a verdict has no reason: {verdict}"
         if verdict and verdict.keys() != {"label", "probabilities", "reason"}:
             yield f"a verdict has other fields: {verdict}"
+
+
+def _of_the_segments(final: SelfRAGState, best: Candidate, context: Context) -> Iterator[str]:
+    """A long answer says what holds in full, each thing once, in no more segments than it may have."""
+    said = [claim["text"] for claim in best["claims"]]
+    if len(said) > len(set(said)):
+        yield f"something is said twice: {said}"
+    if "\n\n".join(one["text"] for one in final["segments"]) != best["draft"]["text"]:
+        yield "the answer is not its segments"
+    if len(final["segments"]) > (context.effective_limits.segments or 8):
+        yield f"there are {len(final['segments'])} segments"
+    if set(said) & set(final["left_out"]):
+        yield "what was left out is said"
 
 
 def _of_the_claims(final: SelfRAGState, best: Candidate) -> Iterator[str]:
@@ -180,8 +198,11 @@ def _of_the_claims(final: SelfRAGState, best: Candidate) -> Iterator[str]:
 
 
 def answer_alone(final: SelfRAGState) -> str:
-    """The answer without what documents say that differs."""
-    return final["answer"].rpartition(DISAGREE)[0] if final["conflicts"] else final["answer"]
+    """The answer without what documents say that differs, and what a long one leaves out."""
+    answer = final["answer"].rpartition(DISAGREE)[0] if final["conflicts"] else final["answer"]
+    for wording in WORDINGS.values() if final["segments"] and final["left_out"] else ():
+        answer = answer.partition(f"\n\n{wording.left_out.partition('{')[0]}")[0]
+    return answer
 
 
 def holds_that_the_final_state_violates_nothing(played: Played) -> None:
@@ -206,7 +227,8 @@ def holds_that_it_ends_and_each_loop_keeps_to_its_bound(played: Played) -> None:
     assert seen["direct_generate"] <= 1
     assert seen["rewrite_query"] <= limits.rewrites
     assert seen["retrieve"] <= seen["rewrite_query"] + 1
-    assert seen["generate"] <= seen["retrieve"] * limits.drafts
+    segments = limits.segments if played.final["length"] == "long" else None
+    assert seen["generate"] <= seen["retrieve"] * (segments + 1 if segments else limits.drafts)
     assert max(seen["hallucination_check"], seen["answer_check"], seen["select"]) <= seen["generate"] + 1
     assert sorted(step["node"] for step in played.final["path"]) == sorted(nodes)
 
@@ -312,6 +334,8 @@ def holds_that_no_draft_is_taken_twice(played: Played) -> None:
 
 def holds_that_each_best_is_the_best(played: Played) -> None:
     """`select` keeps the candidate of the highest rank and score among all rounds; scored here anew."""
+    if played.final["segments"]:
+        return
     context = played.world.context
     seen: list[Any] = []
     drafts: list[Any] = []
@@ -382,14 +406,13 @@ def holds_that_no_claim_holds_unasked(played: Played) -> None:
     """Whatever is called supported was put to the critic, with all passages that its draft was written from."""
     best = played.final["best"]
     asked = [call for call in played.calls if call.kind == "support" and call.served]
-    for claim in best["claims"] if best else []:
-        if claim["verdict"]["label"] in SUPPORTED:
-            assert claim["quote"] is not None
-            last = [call.messages[-1] for call in asked if as_data(claim["text"]) in call.messages[-1]]
-            assert any(
-                all(as_data(passage["text"]) in message for passage in best["draft"]["passages"])  # type: ignore[index]
-                for message in last
-            )
+    drafts: list[Any] = [*played.final["segments"]] or ([{**best["draft"], "claims": best["claims"]}] if best else [])
+    for draft in drafts:
+        for claim in draft["claims"]:
+            if claim["verdict"]["label"] in SUPPORTED:
+                assert claim["quote"] is not None
+                last = [call.messages[-1] for call in asked if as_data(claim["text"]) in call.messages[-1]]
+                assert any(all(as_data(one["text"]) in message for one in draft["passages"]) for message in last)
 
 
 def holds_that_an_answer_is_the_draft_and_its_marks(played: Played) -> None:
@@ -417,6 +440,8 @@ def holds_that_an_answer_is_the_draft_and_its_marks(played: Played) -> None:
 def holds_that_what_is_relevant_was_graded_so(played: Played) -> None:
     final, levels = played.final, played.world.context.effective_thresholds
     k = played.world.context.k
+    if final["length"] == "long":
+        k = max(k, played.world.context.effective_limits.segments or 8)
     assert len({one["id"] for one in final["passages"]} - set(final["kept"])) <= k
     assert len(final["relevant"]) <= k
     searches = [index for index, step in enumerate(final["path"]) if step["node"] == "retrieve"]

@@ -24,7 +24,7 @@ from models.usage import Budget
 from prompts.compare_answers import BRIEF_ANSWER
 from prompts.contextualize import CONTEXTUALIZE
 from prompts.direct_generate import DIRECT_GENERATE
-from prompts.generate import GENERATE
+from prompts.generate import GENERATE, SEGMENT
 from prompts.rewrite_query import REWRITE_QUERY
 from run.context import Services
 from run.state import SelfRAGState
@@ -35,6 +35,7 @@ STATUS = {"transient": 503, "permanent": 401, "refused": 400}
 KINDS = {
     **{marks_of(choice.messages): kind for kind, choice in CHOICES.items()},
     marks_of(GENERATE): "draft",
+    marks_of(SEGMENT): "draft",
     marks_of(REWRITE_QUERY): "query",
     marks_of(DIRECT_GENERATE): "direct",
     marks_of(CONTEXTUALIZE): "standalone",
@@ -48,7 +49,7 @@ def kind_of(messages: Sequence[BaseMessage]) -> str:
     if asks_for_a_reason(last):
         return "reason"
     if kind == "draft" and len(messages) > len(GENERATE.messages):
-        return "mend" if last.startswith("The passages do not support") else "improve"
+        return "mend" if last.startswith("The passage") else "improve"
     return kind
 
 

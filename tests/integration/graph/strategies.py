@@ -173,11 +173,11 @@ def writings(kind: str, known: tuple[str, ...]) -> st.SearchStrategy[Reply]:
 @cache
 def limits() -> st.SearchStrategy[Limits]:
     """Roomy ones mostly, so that what happens within them is seen too."""
-    roomy = st.builds(Limits, rewrites=st.integers(0, 3), drafts=st.integers(1, 3), tokens=st.just(10**7))
+    rounds = {"rewrites": st.integers(0, 3), "drafts": st.integers(1, 3), "segments": st.sampled_from((1, 2, 8))}
+    roomy = st.builds(Limits, **rounds, tokens=st.just(10**7))
     tight = st.builds(
         Limits,
-        rewrites=st.integers(0, 3),
-        drafts=st.integers(1, 3),
+        **rounds,
         model_calls=st.sampled_from(range(1, 26)),
         tokens=st.one_of(st.floats(3, 5).map(lambda power: int(10**power)), st.just(10**7)),
         seconds=now_and_then(10, st.just(1e-9), st.sampled_from((120.0, 60.0, 10_000.0))),
@@ -195,6 +195,8 @@ def contexts() -> st.SearchStrategy[Context]:
         mode=now_and_then(10, st.just("never"), st.sampled_from(("adaptive", "always"))),
         strategy=st.sampled_from(("combined", "per-passage")),
         fallback=st.sampled_from(("abstain", "direct", "passages")),
+        length=now_and_then(3, st.just("long"), st.just("short")),
+        beam=st.integers(1, 3),
         k=st.integers(1, 4),
         explain=st.booleans(),
         constraints=now_and_then(4, st.just("hard"), st.just("soft")),

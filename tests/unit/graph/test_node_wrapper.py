@@ -128,7 +128,7 @@ async def test_a_node_sees_every_setting_where_the_caller_gave_none() -> None:
 
     made = services(limits=Limits(rewrites=7))
     await through(grade, made)
-    calibrated = {"rewriting": "model", "ratings": "all", "follow_ups": "search"}
+    calibrated = {"length": "short", "rewriting": "model", "ratings": "all", "follow_ups": "search"}
     assert seen == [Context(limits=made.limits, thresholds=made.thresholds, **calibrated)]  # type: ignore[arg-type]
 
 

@@ -1,0 +1,162 @@
+"""What a long answer is made of: what it takes of each draft, and what follows."""
+
+from collections.abc import Iterable, Sequence
+from functools import reduce
+from typing import NamedTuple
+
+from core.passages import stated_by
+from core.types import Candidate, Claim, Draft, Next, Passage, Segment
+from grounding.claims import with_lead_in
+from grounding.lengths import asks_for_a_list, subject_asked_for
+from grounding.reasons import missing_words
+from grounding.stems import stems
+from retrieval.near_duplicates import NEGATIONS, word_counts
+from run.candidates import candidate, round_of, support_level, useful
+from run.context import MOST_SEGMENTS, SEGMENTS, Context
+from run.state import SelfRAGState, standalone_question
+
+# Characters of a part of a whole document, which is one segment.
+SHORTEST_PART, LONGEST_PART = 1_500, 6_000
+MOST_READ = MOST_SEGMENTS * LONGEST_PART
+MOST_OF_A_PART = 4  # sentences of its summary
+AS_BEFORE = 0.8  # share of a sentence's words that one sentence of the answer has: it says nothing new
+
+
+class Accepted(NamedTuple):
+    """What is in the answer after a round, and what is not since no passage supports it."""
+
+    segments: list[Segment]
+    left_out: list[str]
+
+
+def accepted_in(state: SelfRAGState, context: Context) -> Accepted:
+    """Return the answer with what this round's drafts add to it, the best by score first.
+
+    What is supported in full and not yet said is taken. What else a draft says is left out: a redraft of it brought
+    nothing (docs/decisions.md).
+    """
+    segments, left_out = list(state.get("segments", [])), list(state.get("left_out", []))
+    for one in sorted(round_of(state, context), key=lambda one: -one["score"]):
+        if not useful(one):
+            continue
+        left_out += [claim["text"] for claim in one["claims"] if support_level(claim) != "fully"]
+        if len(segments) < most_segments(state, context) and (claims := new_claims(one["claims"], segments)):
+            segments.append(segment_of(one["draft"], claims, as_list=asks_for_a_list(state["question"])))
+    said = [claim["text"] for segment in segments for claim in segment["claims"]]
+    return Accepted(segments, [one for one in dict.fromkeys(left_out) if not says_again(one, said)])
+
+
+def new_claims(claims: Iterable[Claim], segments: Iterable[Segment]) -> list[Claim]:
+    """Return the claims that are supported in full and say something new.
+
+    One that refers to a sentence which is not taken is left out with it: nobody would know what it speaks of.
+    """
+    said = [claim["text"] for segment in segments for claim in segment["claims"]]
+    taken: list[Claim] = []
+    for claim in claims:
+        context = claim.get("context", "")
+        refers = context and with_lead_in(claim["text"], context) == claim["text"]
+        if support_level(claim) != "fully" or says_again(claim["text"], said):
+            continue
+        if not refers or context in said:
+            taken.append(claim)
+            said.append(claim["text"])
+    return taken
+
+
+def says_again(text: str, others: Iterable[str]) -> bool:
+    """True if one of the other sentences has nearly all words of the text, all of its figures, and denies as much."""
+    words = stems(text)
+    figures, denied = {word for word in words if any(map(str.isdigit, word))}, denials(text)
+    return any(
+        figures <= known and len(words & known) >= AS_BEFORE * len(words) and denials(other) == denied
+        for other, known in ((other, stems(other)) for other in others)
+    )
+
+
+def denials(text: str) -> set[str]:
+    """Return the words of a text that deny."""
+    return word_counts(text).keys() & NEGATIONS
+
+
+def segment_of(draft: Draft, claims: Sequence[Claim], *, as_list: bool) -> Segment:
+    """Return what is taken of a draft: its sentences, or a line for each in a list or below what introduces it."""
+    lines: list[str] = []
+    introduced = ""
+    for claim in claims:
+        lead = claim.get("context", "") if claim.get("context", "").endswith((":", "：")) else ""
+        if lead and lead != introduced:
+            lines.append(lead)
+        introduced = lead
+        lines.append(f"- {claim['text']}" if lead or as_list else claim["text"])
+    text = reduce(lambda one, other: one + ("\n" if "- " in (other[:2], one[:2]) else " ") + other, lines)
+    return Segment(
+        drafted=draft["text"],
+        text=text,
+        claims=list(claims),
+        passages=draft["passages"],
+        relevance=draft["relevance"],
+    )
+
+
+def answer_of(segments: Sequence[Segment], context: Context, *, as_list: bool) -> Candidate | None:
+    """Return the segments as one candidate, with the claims and passages of all; None without any."""
+    if not segments:
+        return None
+    passages = {one["id"]: one for segment in segments for one in segment["passages"]}
+    draft = Draft(
+        text=("\n" if as_list else "\n\n").join(one["text"] for one in segments),
+        passages=list(passages.values()),
+        relevance=sum(one["relevance"] for one in segments) / len(segments),
+        declined=False,
+    )
+    claims = [claim for segment in segments for claim in segment["claims"]]
+    return candidate(draft, claims, None, context.weights, context.scoring)
+
+
+def to_draft(state: SelfRAGState, context: Context) -> list[list[Passage]]:
+    """Return what is drafted from next: each relevant passage by itself, or the parts of a whole document in order.
+
+    In each search that is at most as many as there may be segments.
+    """
+    drafted = [one["passages"] for one in state["drafted"]]
+    relevant = [one for one in state["passages"] if one["id"] in state["relevant"]]
+    most = most_segments(state, context)
+    parts = parts_of(relevant, most) if state.get("whole") else [[one] for one in relevant]
+    left = most * state["searched"] - len({*map(tuple, drafted)})
+    return [one for one in parts if ids_of(one) not in drafted][: max(0, left)]
+
+
+def parts_of(passages: Sequence[Passage], most: int) -> list[list[Passage]]:
+    """Return the passages in at most ``most`` parts of about the same length; in more, if those would be too long."""
+    size = min(LONGEST_PART, max(SHORTEST_PART, sum(len(one["text"]) for one in passages) / most))
+    parts: list[list[Passage]] = [[]]
+    for passage in passages:
+        if parts[-1] and sum(len(one["text"]) for one in parts[-1]) + len(passage["text"]) / 2 > size:
+            parts.append([])
+        parts[-1].append(passage)
+    return [one for one in parts if one]
+
+
+def most_segments(state: SelfRAGState, context: Context) -> int:
+    """Return how many segments the answer may have."""
+    return context.effective_limits.segments or (MOST_SEGMENTS if state.get("whole") else SEGMENTS)
+
+
+def ids_of(passages: Iterable[Passage]) -> list[str]:
+    return sorted(passage["id"] for passage in passages)
+
+
+def next_of(state: SelfRAGState, segments: Sequence[Segment], context: Context) -> Next:
+    """Say what follows a round, as the paper's token Retrieve does before each segment.
+
+    The answer goes on with the passages that are there, with a search for the words of the question that it lacks, or
+    it ends.
+    """
+    if len(segments) >= most_segments(state, context):
+        return "end"
+    if to_draft(state, context):
+        return "continue"
+    read = [stated_by(passage) for segment in segments for passage in segment["passages"]]
+    lacks = not segments or missing_words(subject_asked_for(standalone_question(state)), read)
+    return "retrieve" if lacks and state["rewrites_left"] > 0 else "end"

@@ -1,0 +1,181 @@
+"""Long answers, segment by segment, in the graph."""
+
+from typing import Any, cast
+
+import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+
+from app.results.result import result_of
+from graph.builder import build_graph
+from nodes.retrieve import retrieve
+from retrieval.filters import Filter
+from run.context import Context, Limits
+from run.state import SelfRAGState
+from tests.integration.graph.sky import BROKEN, Filtering, ask, critic, nodes_of, thread
+from tests.scripted import ScriptedGenerator, ScriptedRetriever, document, run_node, services, state
+
+QUESTION = "Summarise the lease of the depot"
+RENT, TERM, KEYS = "The rent is 900 euros.", "The lease runs for five years.", "Two keys are handed over."
+ALL = ScriptedRetriever(always=[RENT, TERM, KEYS])
+SUBJECT = "the lease of the depot"
+ONCE = Limits(rewrites=0)
+
+
+async def asked(generator: ScriptedGenerator, judge: Any = None, **settings: Any) -> SelfRAGState:
+    judge = judge or critic(relevance="relevant")
+    given = {
+        "retriever": ScriptedRetriever(always=[RENT, TERM, KEYS]),
+        "question": QUESTION,
+        "limits": ONCE,
+        **settings,
+    }
+    return await ask(generator, judge, length="long", **given)
+
+
+async def test_each_relevant_passage_gives_a_segment_two_at_a_time() -> None:
+    generator = ScriptedGenerator(segments=[RENT, TERM, KEYS])
+    retriever = ScriptedRetriever(always=[RENT, TERM, KEYS])
+    final = await asked(generator, retriever=retriever)
+    assert (final["outcome"], final["answer"]) == ("grounded", f"{RENT}\n\n{TERM}\n\n{KEYS}")
+    assert [inputs["passages"].count("<passage") for inputs in generator.inputs("segment")] == [1, 1, 1]
+    assert nodes_of(final).count("generate") == 2
+    assert [one["quote"] for one in final["citations"]] == [RENT, TERM, KEYS]
+    assert [one["chosen"] for one in final["candidates"]] == [True] * 3
+    assert retriever.queries == [SUBJECT], "it is searched for what the summary is to be about"
+    assert retriever.ks == [8]
+
+
+async def test_it_is_long_where_the_question_asks_for_a_summary_and_short_where_a_caller_says_so() -> None:
+    judge = critic(relevance="relevant")
+    final = await ask(ScriptedGenerator(segments=[RENT, TERM, KEYS]), judge, ALL, question=QUESTION, limits=ONCE)
+    assert (final["length"], result_of(final).length) == ("long", "long")
+    short = await ask(ScriptedGenerator(drafts=[RENT]), judge, ALL, question=QUESTION, length="short")
+    assert (short["length"], short["answer"]) == ("short", RENT)
+
+
+async def test_what_it_may_cost_is_said_before_it_begins_and_is_more_than_a_short_answer_may() -> None:
+    judge = critic(relevance="relevant")
+    made = services(ScriptedGenerator(segments=[RENT, TERM, KEYS]), judge, ALL)
+    start = cast("SelfRAGState", {"question": QUESTION})
+    own = Context(limits=Limits(model_calls=20, rewrites=0))
+    first = (await build_graph(made).ainvoke(start, context=own))["path"][0]["decided"]
+    assert first["length"] == "long"
+    assert first["limits"] == {"model_calls": 20, "tokens": 240_000, "seconds": 480}, "a caller's own limit holds"
+
+
+async def test_what_fails_is_left_out_and_said_to_be() -> None:
+    wrong = "The rent is paid in gold."
+    generator = ScriptedGenerator(segments=[wrong, TERM, KEYS])
+    judge = critic(relevance="relevant", support=lambda text: "no support" if "paid" in text else "fully supported")
+    final = await asked(generator, judge)
+    assert final["answer"] == (f"{TERM}\n\n{KEYS}\n\nLeft out, since the documents do not support it: “{wrong}”")
+    assert (final["outcome"], result_of(final).left_out) == ("grounded", [wrong])
+    generator.done()
+
+
+async def test_a_passage_that_says_nothing_new_adds_no_segment_and_no_check() -> None:
+    judge = critic(relevance="relevant")
+    final = await asked(ScriptedGenerator(segments=[RENT, "I don't know.", "Of rent, 900 euros."]), judge)
+    assert final["answer"] == RENT
+    assert [kind for kind, _ in judge.asked].count("support") == 1
+
+
+async def test_another_search_brings_what_the_question_names_and_no_passage_has() -> None:
+    question = "Summarise the rent and the deposit"
+    deposit = "The deposit is 1,800 euros."
+    generator = ScriptedGenerator(segments=[RENT, deposit], queries=["deposit amount"])
+    retriever = ScriptedRetriever({"the rent and the deposit": [RENT], "deposit amount": [deposit]})
+    final = await asked(generator, question=question, retriever=retriever, limits=Limits())
+    assert final["answer"] == f"{RENT}\n\n{deposit}"
+    assert nodes_of(final).count("retrieve") == 2
+    retriever.done()
+
+
+async def test_a_model_that_fails_leaves_the_segments_that_were_accepted() -> None:
+    generator = ScriptedGenerator(segments=[RENT, TERM, BROKEN])
+    final = await asked(generator)
+    assert (final["answer"], final["stop_reason"]) == (f"{RENT}\n\n{TERM}", "model_failed")
+    nothing = await asked(ScriptedGenerator(segments=[BROKEN, BROKEN]))
+    assert (nothing["outcome"], nothing["stop_reason"]) == ("stopped", "model_failed")
+
+
+async def test_a_limit_leaves_the_segments_that_were_accepted() -> None:
+    made = services(ScriptedGenerator(segments=[RENT, TERM, KEYS]), critic(relevance="relevant"), ALL)
+    start, limits = cast("SelfRAGState", {"question": QUESTION}), Limits(model_calls=10)
+    final = await build_graph(made).ainvoke(start, context=Context(limits=limits))
+    assert (final["outcome"], final["stop_reason"]) == ("grounded", "limit_calls")
+    assert final["answer"] == f"{RENT}\n\n{TERM}"
+
+
+async def test_each_segment_is_told_with_its_quotes_when_it_is_accepted() -> None:
+    final = await asked(ScriptedGenerator(segments=[RENT, TERM, KEYS]))
+    told = [one for step in final["path"] if step["node"] == "select" for one in step["decided"]["segments"]]
+    assert [one["text"] for one in told] == [RENT, TERM, KEYS]
+    assert told[0]["quotes"] == [{"source": "notes.txt", "page": None, "row": None, "quote": RENT}]
+
+
+@pytest.mark.parametrize("cut_before", ["generate", "hallucination_check", "select"])
+async def test_a_run_that_is_cut_off_goes_on_after_its_accepted_segments(cut_before: str) -> None:
+    judge, generator = critic(relevance="relevant"), ScriptedGenerator(segments=[RENT, TERM, KEYS])
+    graph = build_graph(services(generator, judge, ALL, limits=Limits(rewrites=0)), InMemorySaver())
+    config = thread("one")
+    start: Any = {"question": QUESTION}
+    seen = 0
+    async for mode, chunk in graph.astream(start, config, stream_mode=["updates", "values"]):
+        seen += mode == "updates" and "generate" in chunk
+        if seen == 1 and mode == "updates" and "select" in chunk:
+            break
+    async for _ in graph.astream(None, config, stream_mode="values", interrupt_before=[cut_before]):
+        pass
+    final = await graph.ainvoke(None, config)
+    assert final["answer"] == f"{RENT}\n\n{TERM}\n\n{KEYS}"
+    assert len(generator.inputs("segment")) == 3, "nothing is paid for twice"
+
+
+class Reading(ScriptedRetriever):
+    """A retriever that finds a document by its name, and reads it whole."""
+
+    async def ainvoke(self, input: str, *, k: int, filter: Any = None) -> Any:  # noqa: A002
+        within = filter.sources if filter else None
+        return await super().ainvoke(input, k=k) if within in (None, ("notes.txt",)) else []
+
+    async def passages_of(self, source: str) -> Any:
+        return [document(f"{number}. {text} " + "x" * 1_500) for number, text in enumerate((RENT, TERM, KEYS))]
+
+
+async def test_a_document_that_is_named_is_summarised_part_by_part_in_its_order() -> None:
+    judge, generator = critic(), ScriptedGenerator(summaries=[RENT, TERM, KEYS])
+    final = await asked(generator, judge, question="Summarise notes.txt", retriever=Reading(always=[KEYS]))
+    assert final["answer"] == f"{RENT}\n\n{TERM}\n\n{KEYS}"
+    assert [kind for kind, _ in judge.asked].count("relevance") == 0
+    assert [one["id"][0] for one in final["passages"]] == ["0", "1", "2"]
+
+
+async def test_a_name_that_no_document_has_is_searched_for_as_any_other_words() -> None:
+    generator = ScriptedGenerator(segments=[RENT])
+    judge = critic({RENT: "relevant"}, relevance="irrelevant")
+    final = await asked(generator, judge, question="Summarise other.txt", retriever=Reading(always=[RENT]))
+    assert (final["answer"], final["whole"]) == (RENT, None)
+
+
+async def test_a_summary_that_a_limit_ends_says_how_far_it_came() -> None:
+    generator = ScriptedGenerator(summaries=[RENT, TERM])
+    made = services(generator, critic(), cast("Any", Reading(always=[KEYS])))
+    start = cast("SelfRAGState", {"question": "Summarise notes.txt"})
+    final = await build_graph(made).ainvoke(start, context=Context(limits=Limits(model_calls=8), beam=1))
+    said = "This is of the first 2 of 3 passages of notes.txt: a limit was reached there."
+    assert final["answer"] == f"{RENT}\n\n{TERM}\n\n{said}"
+
+
+async def test_of_a_document_as_much_is_read_as_there_may_be_segments_and_within_the_pages_asked_for() -> None:
+    book = [document(f"{page} " + "x" * 5_990, page=page) for page in range(1, 61)]
+
+    class Book(Filtering):
+        async def passages_of(self, source: str) -> Any:
+            return book
+
+    start = state("Summarise notes.txt", length="long")
+    found = await run_node(retrieve, start, retriever=Book(always=[KEYS]))
+    assert (len(found["passages"]), found["unread"]) == (50, 60)
+    found = await run_node(retrieve, start, retriever=Book(always=[KEYS]), filter=Filter(pages=(3, 4)))
+    assert [one["page"] for one in found["passages"]] == [3, 4]
