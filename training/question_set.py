@@ -13,6 +13,11 @@ takes two to four paragraphs, and 40 without one, over the paragraphs of 300 que
     python -m training.question_set --tables report --most 100 --mirror ~/mirror --out eval
 
 writes questions of WikiTableQuestions with one answer, each of another table, which alone is its document.
+
+    python -m training.question_set --clapnq report --mirror ~/mirror --out eval
+
+writes questions of CLAP-NQ's development set, half of which have no answer, over all of its 600 passages, each with the
+sentences that annotators marked.
 """
 
 from __future__ import annotations
@@ -41,6 +46,7 @@ def main() -> None:
     parser.add_argument("--families", default="nq,repliqa")
     parser.add_argument("--musique", choices=("tuning", "report"))
     parser.add_argument("--tables", choices=("tuning", "report"))
+    parser.add_argument("--clapnq", choices=("tuning", "report"))
     parser.add_argument("--mirror", type=Path, default=MIRROR)
     options = parser.parse_args()
     sources = Sources(options.mirror, RAMDOCS)
@@ -49,6 +55,9 @@ def main() -> None:
         return
     if options.tables:
         written(options.out / "tables", *of_tables(sources, options.tables, options.most))
+        return
+    if options.clapnq:
+        written(options.out / "clapnq", *of_long_answers(sources, options.clapnq))
         return
     for family in options.families.split(","):
         rows = list(rows_of(ROWS, [family]))
@@ -110,6 +119,24 @@ def of_tables(sources: Sources, half: str, most: int) -> tuple[dict[str, str], l
         questions.append(
             question_of({"id": key, "question": asked, "answers": [answer]}) | {"docs": f"documents/{named}"}
         )
+    return files, questions
+
+
+def of_long_answers(sources: Sources, half: str) -> tuple[dict[str, str], list[dict[str, Any]]]:
+    """Return the passages of all questions, and the last 150 questions of each kind for the report, else the others."""
+    files, questions = {}, []
+    for kind in ("answerable", "unanswerable"):
+        lines = sources.stored("primeqa+clapnq", f"annotated_data/dev/clapnq_dev_{kind}.jsonl").splitlines()
+        for number, row in enumerate(map(json.loads, lines)):
+            (passage,) = row["passages"]
+            files[f"{kind}-{number}.md"] = f"# {passage['title']}\n\n{passage['text']}\n"
+            if (number >= len(lines) // 2) is not (half == "report"):
+                continue
+            asked = row["input"].strip().rstrip("?")
+            marked = [one["selected_sentences"] for one in row["output"] if one.get("selected_sentences")]
+            answers = [one["answer"] for one in row["output"]] if marked else []
+            question = question_of({"id": row["id"], "question": f"{asked[0].upper()}{asked[1:]}?", "answers": answers})
+            questions.append(question | {"marked": marked, "passage": passage["sentences"]})
     return files, questions
 
 
