@@ -71,6 +71,7 @@ class Thresholds(BaseModel):
     they always are. ``fits`` is of P(a query over a table gives what is asked).
     ``unconditional`` is the least P(full) + P(partial) with which a claim is fully supported though it leaves out a
     condition that its passage puts on it.
+    ``segment`` is the same for a sentence of a long answer, which is left out below it.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -85,6 +86,7 @@ class Thresholds(BaseModel):
     pursued: float = Field(0.0, ge=0, le=1)
     fits: float = Field(0.5, ge=0, le=1)
     unconditional: float = Field(0.0, ge=0, le=1)
+    segment: float = Field(0.0, ge=0, le=1)
 
 
 class Weights(BaseModel):

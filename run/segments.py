@@ -30,13 +30,13 @@ class Accepted(NamedTuple):
 
 
 def accepted_in(state: SelfRAGState, context: Context) -> Accepted:
-    """Return the answer with what this round's drafts add to it, the best by score first.
+    """Return the answer with what this round's drafts add to it, the best by score first; of a document in its order.
 
     What is supported in full and not yet said is taken. What else a draft says is left out: a redraft of it brought
     nothing (docs/decisions.md).
     """
     segments, left_out = list(state.get("segments", [])), list(state.get("left_out", []))
-    for one in sorted(round_of(state, context), key=lambda one: -one["score"]):
+    for one in sorted(round_of(state, context), key=lambda one: 0 if state.get("whole") else -one["score"]):
         if not useful(one):
             continue
         left_out += [claim["text"] for claim in one["claims"] if support_level(claim) != "fully"]

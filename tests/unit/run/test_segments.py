@@ -39,6 +39,8 @@ def test_what_holds_in_full_is_taken_the_best_draft_first() -> None:
     found = accepted_in(a_round((RENT, half), (DEPOSIT, [claim(DEPOSIT)])), ROOM)
     assert said(found.segments) == [DEPOSIT, RENT]
     assert found.left_out == ["The rent rises.", "It is due in May."]
+    in_order = accepted_in(a_round((RENT, half), (DEPOSIT, [claim(DEPOSIT)]), whole="lease.txt"), ROOM)
+    assert said(in_order.segments) == [RENT, DEPOSIT]
 
 
 def test_nothing_is_said_twice() -> None:
