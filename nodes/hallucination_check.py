@@ -46,10 +46,7 @@ async def _claims_of(draft: Draft, state: SelfRAGState, services: Services, cont
         said = [claim["text"] for segment in state["segments"] for claim in segment["claims"]]
         most = MOST_OF_A_PART if state["whole"] else MOST_CLAIMS
         new = [one for one in found[:most] if not says_again(one.text, said)]
-        thresholds = context.effective_thresholds
-        stricter = {"verified": max(thresholds.verified, thresholds.segment)}
-        surer = context.model_copy(update={"thresholds": thresholds.model_copy(update=stricter)})
-        return await gather(check_statement(one, evidence, services, surer) for one in new)
+        return await gather(check_statement(one, evidence, services, context) for one in new)
     if await off_loop(len(text), repeats_question, text, question_alone(state)):
         return [unsupported(one, "It only repeats the question.") for one in found]
     checked = await gather(

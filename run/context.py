@@ -71,7 +71,7 @@ class Thresholds(BaseModel):
     they always are. ``fits`` is of P(a query over a table gives what is asked).
     ``unconditional`` is the least P(full) + P(partial) with which a claim is fully supported though it leaves out a
     condition that its passage puts on it.
-    ``segment`` is the same for a sentence of a long answer, which is left out below it.
+    ``segment`` is the same for a sentence of a long answer, which is left out below it if any other is not.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

@@ -11,7 +11,7 @@ from grounding.lengths import asks_for_a_list, subject_asked_for
 from grounding.reasons import missing_words
 from grounding.stems import stems
 from retrieval.near_duplicates import NEGATIONS, word_counts
-from run.candidates import candidate, round_of, support_level, useful
+from run.candidates import candidate, p_supported, round_of, support_level, useful
 from run.context import MOST_SEGMENTS, SEGMENTS, Context
 from run.state import SelfRAGState, standalone_question
 
@@ -32,22 +32,29 @@ class Accepted(NamedTuple):
 def accepted_in(state: SelfRAGState, context: Context) -> Accepted:
     """Return the answer with what this round's drafts add to it, the best by score first; of a document in its order.
 
-    What is supported in full and not yet said is taken. What else a draft says is left out: a redraft of it brought
-    nothing (docs/decisions.md).
+    What is surely supported in full and not yet said is taken. What else a draft says is left out: a redraft of it
+    brought nothing (docs/decisions.md).
     """
+    least = context.effective_thresholds.segment
     segments, left_out = list(state.get("segments", [])), list(state.get("left_out", []))
     for one in sorted(round_of(state, context), key=lambda one: 0 if state.get("whole") else -one["score"]):
         if not useful(one):
             continue
-        left_out += [claim["text"] for claim in one["claims"] if support_level(claim) != "fully"]
-        if len(segments) < most_segments(state, context) and (claims := new_claims(one["claims"], segments)):
+        left_out += [claim["text"] for claim in one["claims"] if not is_sure(claim, least)]
+        if len(segments) < most_segments(state, context) and (claims := new_claims(one["claims"], segments, least)):
             segments.append(segment_of(one["draft"], claims, as_list=asks_for_a_list(state["question"])))
     said = [claim["text"] for segment in segments for claim in segment["claims"]]
     return Accepted(segments, [one for one in dict.fromkeys(left_out) if not says_again(one, said)])
 
 
-def new_claims(claims: Iterable[Claim], segments: Iterable[Segment]) -> list[Claim]:
-    """Return the claims that are supported in full and say something new.
+def is_sure(claim: Claim, least: float) -> bool:
+    """Whether the claim is supported in full, with this probability at least, if the critic gives any."""
+    p = p_supported(claim["verdict"])
+    return support_level(claim) == "fully" and (p is None or p >= least)
+
+
+def new_claims(claims: Iterable[Claim], segments: Iterable[Segment], least: float = 0.0) -> list[Claim]:
+    """Return the claims that are surely supported in full and say something new.
 
     One that refers to a sentence which is not taken is left out with it: nobody would know what it speaks of.
     """
@@ -56,7 +63,7 @@ def new_claims(claims: Iterable[Claim], segments: Iterable[Segment]) -> list[Cla
     for claim in claims:
         context = claim.get("context", "")
         refers = context and with_lead_in(claim["text"], context) == claim["text"]
-        if support_level(claim) != "fully" or says_again(claim["text"], said):
+        if not is_sure(claim, least) or says_again(claim["text"], said):
             continue
         if not refers or context in said:
             taken.append(claim)

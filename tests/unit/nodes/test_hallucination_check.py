@@ -13,7 +13,7 @@ from nodes import hallucination_check as node
 from nodes.hallucination_check import MOST_CLAIMS, hallucination_check
 from prompts.generate import MAX_TOKENS
 from run.context import Thresholds
-from tests.scripted import ScriptedChat, ScriptedCritic, draft, passage, reply, run_node, state, verdict
+from tests.scripted import ScriptedChat, ScriptedCritic, draft, reply, run_node, state, verdict
 
 BLUE = "Air scatters blue light."
 SKY = f"{BLUE} The sea is salt."
@@ -263,21 +263,3 @@ async def test_a_claim_about_what_a_passage_names_rests_on_its_quote_too_and_is_
     shares = claim["verdict"]["probabilities"]
     assert (claim["verdict"]["label"], 1 - shares["no support"]) == (kept[0], pytest.approx(kept[1]))
     assert sum(shares.values()) == pytest.approx(1)
-
-
-@pytest.mark.parametrize(("least", "label"), [(0.0, "fully supported"), (0.8, "no support")])
-async def test_a_sentence_of_a_long_answer_must_be_sure(least: float, label: str) -> None:
-    air = "Air scatters blue light."
-    begun = state(
-        length="long",
-        searched=1,
-        relevant=[air],
-        passages=[passage(air)],
-        drafts=[draft(air, [air])],
-        claims=[],
-        uses=[],
-    )
-    sure = verdict("fully supported", {"fully supported": 0.7, "partially supported": 0.0, "no support": 0.3})
-    thresholds = Thresholds(verified=0.4, segment=least)
-    update = await run_node(hallucination_check, begun, critic=ScriptedCritic({air: sure}), thresholds=thresholds)
-    assert [one["verdict"]["label"] for one in update["claims"][0]] == [label]

@@ -7,7 +7,7 @@ import pytest
 from graph.edges import after_select
 from nodes.select import select
 from run.candidates import candidate, rank, supported
-from run.context import Weights
+from run.context import Thresholds, Weights
 from tests.scripted import candidate_of, claim, draft, run_node, state, verdict
 
 GOOD = candidate_of(draft("Good.", ["a"]), [claim("Good.")])
@@ -225,3 +225,10 @@ async def test_no_other_direct_answer_leads_to_a_search(changes: dict[str, Any],
     update = await run_node(select, begun, **context)
     assert "route" not in update
     assert after_select({**begun, **update}) == "finish"  # type: ignore[typeddict-item]
+
+
+async def test_a_long_answer_of_which_nothing_is_sure_is_the_best_draft() -> None:
+    unsure = {**claim("It."), "verdict": verdict("fully supported", {"fully supported": 0.7, "no support": 0.3})}
+    begun = a_round("It.", "fully supported", "5", length="long", searched=1, relevant=["a"])
+    update = await run_node(select, state(**begun | {"claims": [[unsure]]}), thresholds=Thresholds(segment=0.8))
+    assert (update["segments"], update["best"]["draft"]["text"]) == ([], "It.")

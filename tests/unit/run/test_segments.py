@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from core.types import Draft
-from run.context import Context, Limits
+from run.context import Context, Limits, Thresholds
 from run.segments import accepted_in, answer_of, next_of, parts_of, says_again, segment_of, to_draft
 from run.state import SelfRAGState
 from tests.scripted import claim, draft, passage, state, verdict
@@ -68,6 +68,14 @@ def test_a_sentence_goes_with_the_one_that_it_refers_to() -> None:
     refers = {**claim("It rises each year."), "context": RENT}
     assert said(accepted_in(a_round((RENT, [claim(RENT), refers])), ROOM).segments) == [f"{RENT} It rises each year."]
     assert said(accepted_in(a_round((RENT, [claim(RENT, "no support"), refers])), ROOM).segments) == []
+
+
+def test_what_is_not_sure_is_left_out_and_answers_only_where_nothing_else_does() -> None:
+    unsure = {**claim(RENT), "verdict": verdict("fully supported", {"fully supported": 0.7, "no support": 0.3})}
+    strict = Context(limits=Limits(), thresholds=Thresholds(segment=0.8))
+    found = accepted_in(a_round((RENT, [unsure]), (KEYS, [claim(KEYS)])), strict)  # type: ignore[list-item]
+    assert (said(found.segments), found.left_out) == ([KEYS], [RENT])
+    assert said(accepted_in(a_round((RENT, [unsure])), ROOM).segments) == [RENT]
 
 
 def test_what_is_rated_useless_is_not_taken() -> None:
