@@ -37,8 +37,8 @@ def length_asked_for(question: str) -> Length:
 
 def subject_asked_for(question: str) -> str:
     """Return the question without the words that ask for a long answer."""
-    subject = VERB_BEHIND.sub("", ASKS.sub("", question).strip())
-    return subject or question
+    asks = ASKS.match(question)
+    return (VERB_BEHIND.sub("", question[asks.end() :].strip()) or question) if asks else question
 
 
 def document_asked_for(question: str) -> str | None:

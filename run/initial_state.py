@@ -38,7 +38,7 @@ def initial_state(state: SelfRAGState, context: Context) -> dict[str, Any]:
         "standalone": question,
         "rewritten": False,
         "run": uuid.uuid4().hex,
-        "queries": [subject_asked_for(question) if context.length == "long" else question.strip()],
+        "queries": [(subject_asked_for(question) if context.length == "long" else question).strip()],
         "length": context.length or "short",
         "onward": "continue",
         "unread": 0,

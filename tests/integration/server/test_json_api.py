@@ -32,9 +32,15 @@ async def test_a_question_may_choose_how_it_is_answered() -> None:
         assert (answer.json()["outcome"], models.searches) == ("direct", [])
         chosen = (await client.get("/api/settings")).json()
         assert chosen["choices"]["mode"] == ["adaptive", "always", "never"]
+        assert chosen["choices"]["length"] == ["short", "long"]
         assert chosen["defaults"] == {
-            "mode": "adaptive", "strategy": "combined", "fallback": "abstain", "constraints": "soft", "k": 4
-        }  # fmt: skip
+            "mode": "adaptive",
+            "length": None,
+            "strategy": "combined",
+            "fallback": "abstain",
+            "constraints": "soft",
+            "k": 4,
+        }
         assert chosen["models"]["chat"] == "scripted"
 
 

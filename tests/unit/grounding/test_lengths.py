@@ -30,12 +30,12 @@ def test_a_summary_or_a_comparison_is_long(question: str) -> None:
         "Which summary was signed?",
         "Listen to the band where?",
         "Wer steht auf der Liste?",
-        "Summarise this: " + "We met. " * 60,
         "",
     ],
 )
 def test_any_other_question_is_short(question: str) -> None:
     assert length_asked_for(question) == "short"
+    assert subject_asked_for(f" {question}\n") == f" {question}\n", "it is judged as it is"
 
 
 @pytest.mark.parametrize(
@@ -68,3 +68,7 @@ def test_only_a_list_is_asked_for_as_one(question: str, listed: bool) -> None:
 )
 def test_a_document_is_read_as_a_whole_only_where_nothing_else_is_asked_for(question: str, name: str | None) -> None:
     assert document_asked_for(question) == name
+
+
+def test_a_long_message_brings_its_own_text() -> None:
+    assert length_asked_for("Summarise this: " + "We met. " * 60) == "short"
