@@ -8,7 +8,7 @@ from run.documents import relevant_documents
 from run.state import SelfRAGState, in_segments
 
 # What follows a segment of a long answer: the next from other passages, from another search, or the end.
-SEGMENT: Mapping[Next, Literal["generate", "rewrite_query", "finish"]] = {
+AFTER_SEGMENT: Mapping[Next, Literal["generate", "rewrite_query", "finish"]] = {
     "continue": "generate",
     "retrieve": "rewrite_query",
     "end": "finish",
@@ -85,7 +85,7 @@ def after_select(state: SelfRAGState) -> Literal["retrieve", "generate", "rewrit
     if state["stops"] or state["route"] != "retrieve":
         return "finish"
     if in_segments(state):
-        return SEGMENT[state["onward"]]
+        return AFTER_SEGMENT[state["onward"]]
     if not state["accepted"] and not state["searched"]:
         return "retrieve"
     if not state["accepted"] and state["drafts_left"] > 0:

@@ -1,6 +1,5 @@
 """Search the documents for the current query."""
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
@@ -17,7 +16,6 @@ from grounding.lengths import document_asked_for
 from nodes.concurrency import gather
 from prompts.grade_documents import RELEVANCE
 from retrieval.documents.loaded import CELLS
-from retrieval.filters import Filter
 from run.context import Context, ReadingRetriever, Services
 from run.segments import MOST_READ
 from run.state import SelfRAGState, standalone_question
@@ -49,8 +47,9 @@ async def retrieve(state: SelfRAGState, services: Services, runtime: Runtime[Con
     context = runtime.context
     if state.get("length") == "long" and not state["searched"]:
         name = document_asked_for(standalone_question(state))
-        if name and (passages := await document_named(name, services, context)):
-            return _whole(passages)
+        reader = cast("ReadingRetriever", services.retriever)
+        if name and (document := await reader.document_named(name, context.k, context.filter)):
+            return _whole(list(map(as_passage, document)))
     searches = searches_of(state, context.k)
     found = await gather(documents_for(one, services, context) for one in searches)
     rankings = [list(map(as_passage, documents)) for documents in found]
@@ -69,18 +68,6 @@ async def retrieve(state: SelfRAGState, services: Services, runtime: Runtime[Con
         "searched": len(state["queries"]),
         "decided": {"query": state["queries"][-1], "retrieved": len(passages)},
     }
-
-
-async def document_named(name: str, services: Services, context: Context) -> list[Passage]:
-    """Return all passages of the document with this file name, if the search finds it; of several the first found."""
-    within = context if context.filter else context.model_copy(update={"filter": Filter(sources=(name,))})
-    found = map(as_passage, await documents_for(Search(name, context.k), services, within))
-    source = next((one["source"] for one in found if Path(one["source"]).name.casefold() == name.casefold()), None)
-    if source is None:
-        return []
-    passages = map(as_passage, await cast("ReadingRetriever", services.retriever).passages_of(source))
-    first, last = (context.filter and context.filter.pages) or (0, math.inf)
-    return [one for one in passages if first <= (one["page"] or 0) <= last]
 
 
 def _whole(document: list[Passage]) -> dict[str, Any]:

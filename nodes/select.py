@@ -6,6 +6,7 @@ from langgraph.runtime import Runtime
 
 from core.types import Segment
 from grounding.lengths import asks_for_a_list
+from nodes.finish import quotes_of
 from run.candidates import best_of, round_of, supported, useful, with_round
 from run.context import Context, Services
 from run.segments import accepted_in, answer_of, next_of
@@ -77,6 +78,6 @@ def _shown(one: Segment) -> dict[str, Any]:
         {key: passages[quote["passage"]][key] for key in ("source", "page", "row")}
         | {"quote": passages[quote["passage"]]["text"][quote["start"] : quote["end"]]}
         for claim in one["claims"]
-        if (quote := claim["quote"])
+        for quote in quotes_of(claim)
     ]
     return {"text": one["text"], "quotes": quotes}

@@ -1,7 +1,9 @@
 """Search with any LangChain retriever, whichever arguments it takes."""
 
 import inspect
+import math
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, TypeVar
 
 from langchain_core.documents import Document
@@ -31,10 +33,21 @@ class RetrieverAdapter:
         store = getattr(self._retriever, "vectorstore", None)
         return await run_in_executor(None, store.table_of, source, number) if isinstance(store, Store) else None
 
-    async def passages_of(self, source: str) -> Sequence[Document]:
-        """Return all passages of a document in the order of its text; none where the retriever has no store of ours."""
+    async def document_named(self, name: str, k: int, filter: Filter | None = None) -> Sequence[Document]:  # noqa: A002
+        """Return the passages that a filter leaves of the document with this file name, in the order of its text.
+
+        Of several the first that a search for ``k`` passages finds. There are none if the search does not find it, or
+        the retriever has no store of ours.
+        """
         store = getattr(self._retriever, "vectorstore", None)
-        return await run_in_executor(None, store.passages_of, source) if isinstance(store, Store) else ()
+        if not isinstance(store, Store):
+            return ()
+        found = await self.ainvoke(name, k=k, filter=filter or Filter(sources=(name,)))
+        sources = (one.metadata["source"] for one in found)
+        source = next((one for one in sources if Path(one).name == name), None)
+        passages = await run_in_executor(None, store.passages_of, source) if source else ()
+        first, last = (filter and filter.pages) or (0, math.inf)
+        return [one for one in passages if first <= (one.metadata["page"] or 0) <= last]
 
     async def ainvoke(self, input: str, *, k: int, filter: Filter | None = None) -> Sequence[Document]:  # noqa: A002
         """Return at most ``k`` documents. Raises `RequestError` for a filter that the retriever does not take."""

@@ -209,7 +209,7 @@ class ReadingRetriever(Protocol):
 
     async def table_of(self, source: str, number: int) -> Table | None: ...
 
-    async def passages_of(self, source: str) -> Sequence[Document]: ...
+    async def document_named(self, name: str, k: int, filter: Filter | None) -> Sequence[Document]: ...  # noqa: A002
 
 
 @dataclass(frozen=True)

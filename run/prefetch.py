@@ -37,10 +37,10 @@ class PrefetchingRetriever:
         found = getattr(self._retriever, "table_of", None)
         return await found(source, number) if found else None
 
-    async def passages_of(self, source: str) -> Sequence[Document]:
-        """Return all passages of a document; none where the retriever cannot."""
-        found = getattr(self._retriever, "passages_of", None)
-        return await found(source) if found else ()
+    async def document_named(self, name: str, k: int, filter: Filter | None = None) -> Sequence[Document]:  # noqa: A002
+        """Return the passages of the document with this file name; none where the retriever cannot."""
+        found = getattr(self._retriever, "document_named", None)
+        return await found(name, k, filter) if found else ()
 
     async def ainvoke(self, input: str, *, k: int, filter: Filter | None = None) -> Sequence[Document]:  # noqa: A002
         """As the retriever's."""

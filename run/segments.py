@@ -23,7 +23,7 @@ AS_BEFORE = 0.8  # share of a sentence's words that one sentence of the answer h
 
 
 class Accepted(NamedTuple):
-    """What is in the answer after a round, and what is not since no passage supports it."""
+    """What is in the answer after a round, and the sentences left out because no passage surely supports them."""
 
     segments: list[Segment]
     left_out: list[str]
@@ -53,7 +53,7 @@ def is_sure(claim: Claim, least: float) -> bool:
     return support_level(claim) == "fully" and (p is None or p >= least)
 
 
-def new_claims(claims: Iterable[Claim], segments: Iterable[Segment], least: float = 0.0) -> list[Claim]:
+def new_claims(claims: Iterable[Claim], segments: Iterable[Segment], least: float) -> list[Claim]:
     """Return the claims that are surely supported in full and say something new.
 
     One that refers to a sentence which is not taken is left out with it: nobody would know what it speaks of.

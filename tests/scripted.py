@@ -25,14 +25,7 @@ from prompts.contextualize import CONTEXTUALIZE
 from prompts.described import DESCRIBED
 from prompts.direct_generate import DIRECT_GENERATE
 from prompts.explain import CRITICISE, EXPLAIN
-from prompts.generate import (
-    GENERATE,
-    PLAIN,
-    REDRAFT_NOT_USEFUL,
-    REDRAFT_UNSUPPORTED,
-    SEGMENT,
-    SUMMARY,
-)
+from prompts.generate import GENERATE, PLAIN, REDRAFT_NOT_USEFUL, REDRAFT_UNSUPPORTED, SEGMENT, SUMMARY
 from prompts.query_table import QUERY_TABLE, REQUERY_TABLE
 from prompts.rewrite_query import REWRITE_QUERY
 from run.candidates import explained, with_round

@@ -3,15 +3,16 @@
 from typing import Any, cast
 
 import pytest
+from langchain_core.documents import Document
+from langchain_core.retrievers import BaseRetriever
 from langgraph.checkpoint.memory import InMemorySaver
 
 from app.results.result import result_of
 from graph.builder import build_graph
 from nodes.retrieve import retrieve
-from retrieval.filters import Filter
 from run.context import Context, Limits
 from run.state import SelfRAGState
-from tests.integration.graph.sky import BROKEN, Filtering, ask, critic, nodes_of, thread
+from tests.integration.graph.sky import BROKEN, ask, critic, nodes_of, thread
 from tests.scripted import ScriptedGenerator, ScriptedRetriever, document, run_node, services, state
 
 QUESTION = "Summarise the lease of the depot"
@@ -133,14 +134,11 @@ async def test_a_run_that_is_cut_off_goes_on_after_its_accepted_segments(cut_bef
 
 
 class Reading(ScriptedRetriever):
-    """A retriever that finds a document by its name, and reads it whole."""
+    """A retriever that reads a document whole, by its name."""
 
-    async def ainvoke(self, input: str, *, k: int, filter: Any = None) -> Any:  # noqa: A002
-        within = filter.sources if filter else None
-        return await super().ainvoke(input, k=k) if within in (None, ("notes.txt",)) else []
-
-    async def passages_of(self, source: str) -> Any:
-        return [document(f"{number}. {text} " + "x" * 1_500) for number, text in enumerate((RENT, TERM, KEYS))]
+    async def document_named(self, name: str, k: int, filter: Any = None) -> Any:  # noqa: A002
+        parts = [document(f"{number}. {text} " + "x" * 1_500) for number, text in enumerate((RENT, TERM, KEYS))]
+        return parts if name == "notes.txt" else []
 
 
 async def test_a_document_that_is_named_is_summarised_part_by_part_in_its_order() -> None:
@@ -167,15 +165,20 @@ async def test_a_summary_that_a_limit_ends_says_how_far_it_came() -> None:
     assert final["answer"] == f"{RENT}\n\n{TERM}\n\n{said}"
 
 
-async def test_of_a_document_as_much_is_read_as_there_may_be_segments_and_within_the_pages_asked_for() -> None:
-    book = [document(f"{page} " + "x" * 5_990, page=page) for page in range(1, 61)]
+async def test_of_a_document_as_much_is_read_as_there_may_be_segments() -> None:
+    class Book(ScriptedRetriever):
+        async def document_named(self, *_: Any) -> Any:
+            return [document(f"{page} " + "x" * 5_990, page=page) for page in range(1, 61)]
 
-    class Book(Filtering):
-        async def passages_of(self, source: str) -> Any:
-            return book
-
-    start = state("Summarise notes.txt", length="long")
-    found = await run_node(retrieve, start, retriever=Book(always=[KEYS]))
+    found = await run_node(retrieve, state("Summarise notes.txt", length="long"), retriever=Book(always=[KEYS]))
     assert (len(found["passages"]), found["unread"]) == (50, 60)
-    found = await run_node(retrieve, start, retriever=Book(always=[KEYS]), filter=Filter(pages=(3, 4)))
-    assert [one["page"] for one in found["passages"]] == [3, 4]
+
+
+async def test_a_document_is_searched_for_where_the_retriever_cannot_read_one() -> None:
+    class Own(BaseRetriever):
+        def _get_relevant_documents(self, query: str, *, run_manager: Any) -> list[Document]:
+            return [document(RENT)]
+
+    made = services(ScriptedGenerator(segments=[RENT]), critic(relevance="relevant"), cast("Any", Own()), limits=ONCE)
+    final = await build_graph(made).ainvoke(cast("SelfRAGState", {"question": "Summarise notes.txt"}))
+    assert (final["answer"], final["whole"]) == (RENT, None)

@@ -335,6 +335,15 @@ def test_all_passages_of_a_document_come_back_in_order(opened: Open) -> None:
     assert opened().passages_of("/d/c.csv") == []
 
 
+async def test_a_document_is_read_whole_by_its_name_or_the_pages_of_it_that_a_filter_leaves(opened: Open) -> None:
+    pages = [Document(text, metadata={"page": number}) for number, text in enumerate(TEXTS, 1)]
+    adapter = RetrieverAdapter(put(opened(), file("/d/a.pdf", pages), file("/e/b.txt", TEXTS)).as_retriever())
+    assert texts(await adapter.document_named("a.pdf", 1)) == TEXTS
+    assert texts(await adapter.document_named("a.pdf", 4, Filter(pages=(2, 2)))) == TEXTS[1:2]
+    assert not await adapter.document_named("a.pdf", 4, Filter(sources=("e",)))
+    assert not await adapter.document_named("c.pdf", 4)
+
+
 async def test_a_table_is_kept_until_its_document_changes(opened: Open) -> None:
     def row(number: int, size: int) -> Document:
         return Document(f"name: a{number}\nsize: {size}", metadata={"row": number, CELLS: cells(number)})
