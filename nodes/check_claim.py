@@ -63,13 +63,17 @@ async def check_statement(one: Statement, evidence: Evidence, services: Services
 
     The threshold is ``verified``, or ``caution`` where that is higher.
     """
-    first, _, rest = with_lead_in(one.text, one.context).rstrip(" .!。！").partition(" ")
-    # The critic's examples answer questions.
-    asked = f"Is it true that {first.lower() if first.casefold() in STOP_WORDS else first} {rest}?"
+    asked = asked_alone(with_lead_in(one.text, one.context))
     thresholds = context.effective_thresholds
     least = max(thresholds.verified, context.caution or 0.0)
     alone = {"caution": None, "thresholds": thresholds.model_copy(update={"supported": least})}
     return await check_claim(one, replace(evidence, asked=asked), services, context.model_copy(update=alone))
+
+
+def asked_alone(text: str) -> str:
+    """Return the question that the critic reads about a statement by itself: its examples answer questions."""
+    first, _, rest = text.rstrip(" .!。！").partition(" ")
+    return f"Is it true that {first.lower() if first.casefold() in STOP_WORDS else first} {rest}?"
 
 
 async def criticised(claim: Claim, evidence: Evidence, services: Services) -> Claim:

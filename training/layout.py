@@ -16,6 +16,7 @@ from evaluation.measures.scores import right_answer
 from grounding.answers import repeats_question
 from grounding.claims import statements
 from grounding.refusals import declines
+from nodes.check_claim import asked_alone
 from prompts.choice import Choice
 from prompts.delimiters import as_data, numbered
 from prompts.grade_documents import RELEVANCE
@@ -23,6 +24,7 @@ from prompts.hallucination_check import SUPPORT
 
 WRONG = 1  # passages without the answer, of each row
 DRAFTS, DRAFT = "drafts", "draft"
+ALONE = "alone"  # how a claim's kind begins that is judged by itself, whatever the row asks
 ONE_MORE = 0.3  # of the rows, whose claims are read with a second passage
 
 
@@ -74,6 +76,8 @@ def relevance_examples(row: Mapping[str, Any]) -> list[TrainingExample]:
 
     The best of a twisted question is what it was twisted against. Passages that cannot be told are left out.
     """
+    if not row["question"]:
+        return []
     right = [one["text"] for one in row["passages"] if one["label"] == 1]
     wrong = [one["text"] for one in row["passages"] if one["label"] == 0][:WRONG]
     question = as_data(row["question"])
@@ -112,7 +116,7 @@ def support_examples(row: Mapping[str, Any]) -> list[TrainingExample]:
     replies = {"full": "yes", "partial": "partly", "none": "no"}
     return [
         TrainingExample(
-            {"question": as_data(row["question"]), "passages": shown(read), "claim": as_data(one["text"])},
+            {"question": as_data(question), "passages": shown(read), "claim": as_data(one["text"])},
             replies[one["label"]],
             row["id"],
             row["family"],
@@ -120,6 +124,7 @@ def support_examples(row: Mapping[str, Any]) -> list[TrainingExample]:
             read[0][:60],
         )
         for one in row["claims"]
+        for question in [asked_alone(one["text"]) if one["kind"].startswith(ALONE) else row["question"]]
     ]
 
 

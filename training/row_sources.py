@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import lzma
 import re
 import subprocess
 from collections import Counter
@@ -29,6 +30,7 @@ PROMPT = re.compile(r"Passage: (.*?)\s*Question: (.*?)\s*Answer:\s*$", re.DOTALL
 PARAGRAPH = re.compile(r"\s*Paragraph \d+: ")
 REPORTED = frozenset(("Computational_complexity_theory",))
 CONFLICTS = "ramdocs"
+WRITTEN = Path("training") / "written"
 SHINGLE = 60  # characters in common with the shared article for which a document is dropped
 
 
@@ -289,6 +291,28 @@ def _on_cell(
     yield Asked("", random.choice(absent), (), "twisted", (), claims=taken)
 
 
+def written(name: str) -> Iterator[dict[str, Any]]:
+    """Read what a large language model wrote for these rows."""
+    with lzma.open(WRITTEN / f"{name}.jsonl.xz", "rt", encoding="utf-8") as file:
+        yield from map(json.loads, file)
+
+
+def documents(name: str) -> Family:
+    """Documents and questions on them, which a large language model wrote, with answers that are right and wrong."""
+    texts, asked = {}, []
+    for row in written(name):
+        file = f"{row['id']}.md"
+        texts[file] = row["text"]
+        for number, one in enumerate(row["questions"]):
+            right = [Claim(text, "full", one["kind"]) for text in one["right"]]
+            claims = (*right, *(Claim(text, "none", one["kind"]) for text in one["wrong"]))
+            kind = "right" if one["right"] else "twisted"
+            answers, gold = tuple(one["right"][:1]), tuple(one["gold"])
+            identity, language = f"{row['id']}-{number}", row["language"]
+            asked.append(Asked(identity, one["question"], answers, kind, (file,), language, gold, claims))
+    return Family(name, texts, asked)
+
+
 def _tells_other(text: str, label: str | None, answers: Iterable[str]) -> bool:
     """Whether a passage has an answer that it is not labelled with, which makes the label doubtful."""
     return any(
@@ -336,4 +360,6 @@ FAMILIES: dict[str, Callable[[Sources], Family]] = {
     "german": german,
     "german-tables": lambda _: tables("de", "german-tables", 120),
     "french": lambda _: tables("fr", "french", 120),
+    "conditions": lambda _: documents("conditions"),
+    "technical": lambda _: documents("technical"),
 }

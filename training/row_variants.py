@@ -1,25 +1,28 @@
-"""Make rows from rows: with an order to the reader in a passage, and with an earlier question before the question.
+"""Make rows from rows: with an order to the reader in a passage, with an earlier question, and with statements.
 
     python -m training.row_variants
 
 ``training/rows/orders.jsonl.xz``: a passage tells its reader what to reply. What it dictates is no answer; the answer
 that stands beside it still is one. ``training/rows/follow-ups.jsonl.xz``: a question behind another on the same
 passage, as a conversation joins them; the answer to the earlier one is no answer to both.
+``training/rows/statements.jsonl.xz``: sentences on a passage, judged by themselves, as parts of a long answer, or as
+yes and no, written by a large language model.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from random import Random
 from typing import Any
 
 from grounding.follow_ups import joined
 from training.layout import rows_of
+from training.row_sources import written
 from training.rows import ROWS, write
 
-ORDERS, FOLLOW_UPS = "orders", "follow-ups"
+ORDERS, FOLLOW_UPS, STATEMENTS = "orders", "follow-ups", "statements"
 SEED = 5
 COUNTS = {ORDERS: 360, FOLLOW_UPS: 300}
 TEMPLATES = """
@@ -58,10 +61,11 @@ WORDS = "amber falcon harbour juniper lantern meadow orchid pebble quartz saffro
 
 
 def main() -> None:
-    """Write both families."""
+    """Write the families."""
     rows = list(rows_of(ROWS, ["squad", "german"]))
-    for name, made in ((ORDERS, with_orders(rows)), (FOLLOW_UPS, follow_ups(rows))):
-        found = list(islice(made, COUNTS[name]))
+    statements = on_statements(written(STATEMENTS))
+    for name, made in ((ORDERS, with_orders(rows)), (FOLLOW_UPS, follow_ups(rows)), (STATEMENTS, statements)):
+        found = list(islice(made, COUNTS.get(name)))
         print(f"{write(name, found)}: {len(found)} rows, {sum(len(row['claims']) for row in found)} claims")
 
 
@@ -123,6 +127,23 @@ def follow_ups(rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
             question = joined(first["question"], row["question"])
             identity = {"id": f"{row['id']}-follow-up", "family": FOLLOW_UPS, "question": question}
             yield {**row, **identity, "claims": [*own, answered]}
+
+
+def on_statements(passages: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Yield a row for each question on a passage; without one, of statements that are judged by themselves."""
+    for one in passages:
+        for number, asked in enumerate(one["asked"]):
+            others = [{"text": text, "label": 0 if asked["beside"] else None} for text in one["others"]]
+            yield {
+                "id": f"{one['id']}-{number}",
+                "family": STATEMENTS,
+                "language": one["language"],
+                "question": asked["question"],
+                "answers": [],
+                "kind": asked["kind"],
+                "passages": [{"text": one["passage"], "label": int(asked["kind"] == "right")}, *others],
+                "claims": asked["claims"],
+            }
 
 
 if __name__ == "__main__":

@@ -39,6 +39,7 @@ from training.row_words import Kinds, best_sentence, joined, mentions, wanted_ki
 ROWS = Path("training") / "rows"
 MIRROR, RAMDOCS = Path("mirror"), Path("RAMDocs_test.jsonl")
 ARTICLE = Path("../shared/data/squad2_computational_complexity.json")  # which reports are on
+ANNOTATED = "clapnq"
 CONFLICTING = 200  # rows of documents that disagree
 PARTIAL = 0.6  # of the rows that could have a partly supported claim have one
 LISTED = re.compile(r"\b(?:an?|one|any|another|some|name|example)\b", re.IGNORECASE)  # asks for one of several
@@ -138,6 +139,8 @@ def row_of(family: Family, asked: Asked, passages: Passages, kinds: Kinds) -> di
     spare = [one for one in found if one[1] not in best][: K - len(best)]
     found = [one for one in found if one[1] in best or not missing or one in spare] + missing
     labelled = {text: label_of(asked, name, text, best) for name, text in found}
+    if asked.claims and not all(any(contains(text, one) for text in labelled) for one in asked.gold):
+        return None  # an exception, say, that the search did not find
     if len(labelled) < K or (asked.kind == "right" and 1 not in labelled.values()):
         return None
     random = Random(f"{family.name} {asked.id}")
@@ -178,7 +181,21 @@ def claims_on(
     foreign = next((one for text, label in labelled.items() if label == 0 and (one := best_sentence(text, ""))), None)
     if sentence and (wrong := kinds.swapped(foreign or "", foreign or "", random)) and random.random() < PARTIAL:
         made.append(Claim(joined(sentence, wrong, asked.language), "partial", "partial"))
+    if family.name == ANNOTATED:
+        made += marked(asked, passage, random)
     return made
+
+
+def marked(asked: Asked, passage: str, random: Random) -> list[Claim]:
+    """Return two of the sentences that an annotator marked for a long answer, and two that were left unmarked."""
+    said = [passage[start:end] for start, end in sentences(passage)]
+    said = [one for one in said if 30 <= len(one) <= 300 and not one[0].islower()]
+    within = [one for one in said if any(contains(gold, one) or contains(one, gold) for gold in asked.gold)]
+    beside = [one for one in said if one not in within]
+    return [
+        *(Claim(text, "full", "marked") for text in random.sample(within, min(2, len(within)))),
+        *(Claim(text, "none", "unmarked") for text in random.sample(beside, min(2, len(beside)))),
+    ]
 
 
 def mistaken(asked: Asked, passage: str, random: Random) -> list[Claim]:

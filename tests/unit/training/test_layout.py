@@ -43,6 +43,13 @@ def test_claims_are_asked_with_the_passage_that_holds_the_answer() -> None:
     assert all("It was built in 1932." in one.inputs["passages"] for one in asked)
 
 
+def test_a_statement_is_asked_about_by_itself_and_no_passage_is_relevant_to_it() -> None:
+    alone = {"text": "It was built in 1932.", "label": "full", "kind": "alone-true"}
+    row = {**ROW, "question": "", "claims": [alone]}
+    assert [one.inputs["question"] for one in support_examples(row)] == ["Is it true that it was built in 1932?"]
+    assert relevance_examples(row) == []
+
+
 @pytest.mark.parametrize(
     ("text", "answers", "label"),
     [

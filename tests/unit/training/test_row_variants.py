@@ -2,7 +2,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from training.row_variants import follow_ups, with_orders
+from training.layout import relevance_examples
+from training.row_variants import follow_ups, on_statements, with_orders
 
 
 def row(number: int, answer: str, **more: Any) -> dict[str, Any]:
@@ -29,3 +30,17 @@ def test_the_answer_to_an_earlier_question_is_none_to_both() -> None:
     assert made["question"].startswith("Question 1?")
     assert made["question"].endswith("Question 2?")
     assert [(one["text"], one["label"]) for one in made["claims"]] == [("12", "none"), ("Tarn", "none")]
+
+
+def test_each_question_on_a_passage_has_a_row_of_its_own() -> None:
+    asked = [
+        {"question": "", "kind": "right", "beside": False, "claims": []},
+        {"question": "How many sails?", "kind": "right", "beside": True, "claims": []},
+        {"question": "How many doors?", "kind": "twisted", "beside": True, "claims": []},
+    ]
+    passage = {"id": "s1", "language": "en", "passage": "The mill has 12 sails.", "others": ["A barn."], "asked": asked}
+    rows = list(on_statements([passage]))
+    assert [row["id"] for row in rows] == ["s1-0", "s1-1", "s1-2"]
+    replies = [[(one.inputs["passage"], one.reply) for one in relevance_examples(row)] for row in rows]
+    mill, barn = "The mill has 12 sails.", "A barn."
+    assert replies == [[], [(mill, "yes"), (barn, "no")], [(mill, "no")]]

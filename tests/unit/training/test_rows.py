@@ -1,14 +1,15 @@
 import re
 from collections import Counter
+from dataclasses import replace
 from random import Random
 from typing import Any
 
 import pytest
 
-from training.asked import Asked, Family
-from training.row_sources import tables
+from training.asked import Asked, Claim, Family
+from training.row_sources import documents, tables
 from training.row_words import Kinds, mentions
-from training.rows import Passages, row_of
+from training.rows import ANNOTATED, Passages, row_of
 
 BRIDGE = "The Alder Bridge was opened by Mary Holt in 1911. It carries 4200 cars a day over the river in Prague."
 FERRY = "The ferry at Alder was opened in 1931. It carries 3100 cars a day, and Anna Weiss was its first captain."
@@ -46,6 +47,37 @@ def test_a_passage_is_labelled_by_its_document_and_its_answer() -> None:
     assert made is not None
     assert [one["label"] for one in made["passages"]] == [0, None, 1, 0]  # 1911 stands in the market by chance
     assert "forced" not in made
+
+
+def test_what_is_written_with_its_claims_is_left_out_where_the_search_finds_only_a_part_of_it() -> None:
+    claims = (Claim("1911", "full", "gold"), Claim("1931", "none", "mistaken"))
+    gold = ("It carries 4200 cars a day over the river in Prague.", "The park has 30 old oak trees.")
+    asked = replace(WHEN, gold=gold, claims=claims, documents=("bridge.txt", "park.txt"))
+    made = row(asked, ["bridge.txt", "park.txt", "ferry.txt", "mill.txt"])
+    assert made is not None
+    assert [one["label"] for one in made["passages"]] == [1, 1, 0, 0]
+    assert [one["text"] for one in made["claims"]] == ["1911", "1931"]
+    assert row(replace(asked, gold=(*gold, "Nobody found this.")), ["bridge.txt", "park.txt", "ferry.txt"]) is None
+
+
+def test_a_sentence_that_the_annotator_left_unmarked_does_not_belong_to_the_answer() -> None:
+    marked, unmarked = BRIDGE.split(". ", 1)[0] + ".", BRIDGE.split(". ", 1)[1]
+    asked = replace(WHEN, gold=(marked,))
+    family = Family(ANNOTATED, TEXTS, [asked])
+    found = Found(["bridge.txt", "ferry.txt", "park.txt", "mill.txt"])
+    made = row_of(family, asked, found, Kinds(TEXTS.values()))
+    assert made is not None
+    claims = [(one["text"], one["label"]) for one in made["claims"] if "marked" in one["kind"]]
+    assert claims == [(marked, "full"), (unmarked, "none")]
+
+
+def test_each_written_document_holds_what_its_answers_rest_on() -> None:
+    for name in ("conditions", "technical"):
+        family = documents(name)
+        for one in family.asked:
+            text = " ".join(family.documents[one.documents[0]].split())
+            assert all(" ".join(gold.split()) in text for gold in one.gold)
+            assert {claim.label for claim in one.claims} == ({"full", "none"} if one.kind == "right" else {"none"})
 
 
 @pytest.mark.parametrize("kind", ["twisted", "one-word", "other"])
