@@ -35,7 +35,7 @@ async def hallucination_check(state: SelfRAGState, services: Services, runtime: 
 async def _claims_of(draft: Draft, state: SelfRAGState, services: Services, context: Context) -> list[Claim]:
     """Check each statement as an answer to the question, and by itself what says more than the answer.
 
-    In a long answer each is checked by itself, if it says anything new.
+    In a long answer each that says anything new is checked as a part of the answer, in a summary by itself.
     """
     if draft["declined"]:
         return []
@@ -44,9 +44,9 @@ async def _claims_of(draft: Draft, state: SelfRAGState, services: Services, cont
     found = await off_loop(len(text), statements, text)
     if in_segments(state):
         said = [claim["text"] for segment in state["segments"] for claim in segment["claims"]]
-        most = MOST_OF_A_PART if state["whole"] else MOST_CLAIMS
+        most, check = (MOST_OF_A_PART, check_statement) if state["whole"] else (MOST_CLAIMS, check_claim)
         new = [one for one in found[:most] if not says_again(one.text, said)]
-        return await gather(check_statement(one, evidence, services, context) for one in new)
+        return await gather(check(one, evidence, services, context) for one in new)
     if await off_loop(len(text), repeats_question, text, question_alone(state)):
         return [unsupported(one, "It only repeats the question.") for one in found]
     checked = await gather(

@@ -58,6 +58,19 @@ async def test_what_a_draft_says_beside_the_answer_is_judged_by_itself() -> None
     assert [one["question"] for one in critic.inputs][2:] == ["Is it true that the sea is salt?"]
 
 
+@pytest.mark.parametrize(
+    ("whole", "asked"), [(False, "Why is the sky blue?"), (True, "Is it true that Air scatters blue light?")]
+)
+async def test_a_sentence_is_checked_as_a_part_of_a_long_answer_and_of_a_summary_by_itself(
+    whole: bool, asked: str
+) -> None:
+    critic = judging()
+    found = {"route": "retrieve", "searched": 1, "relevant": ["a"], "segments": []}
+    before = state(drafts=[draft(BLUE, (SKY,))], length="long", whole=whole, **found)
+    await run_node(hallucination_check, before, critic=critic)
+    assert [one["question"] for one in critic.inputs] == [asked]
+
+
 @pytest.mark.parametrize(("caution", "label"), [(None, "fully supported"), (0.8, "no support")])
 async def test_what_stands_beside_the_answer_is_refused_below_the_caution_asked_for(
     caution: float | None, label: str
