@@ -14,10 +14,9 @@ from nodes.reasons import explained, of_relevance, with_reason
 from prompts.delimiters import as_data, readable
 from prompts.grade_documents import RELEVANCE
 from run.context import Context, Services
-from run.state import SelfRAGState, asks_for_more, is_joined, sought, standalone_question
+from run.state import SelfRAGState, asks_for_more, is_joined, standalone_question
 
 LIKELY = 0.4  # P(relevant) of the best passage, from which the question needs no second place
-PART_OF_RELEVANT = 0.4  # of the threshold, from which a passage holds a part of a summary, a list or the like
 MOST_PAIRS = 2  # that are graded in one search
 TOGETHER = "It answers only together with another passage."
 NOT_GRADED = Verdict(
@@ -42,8 +41,7 @@ async def grade_documents(state: SelfRAGState, services: Services, runtime: Runt
     skipped = dict.fromkeys(unlikely, NOT_GRADED)
     ungraded = [passage for passage in state["passages"] if passage["id"] not in known | skipped]
     texts = [readable(one) for one in ungraded]
-    wide = asks_for_more(state)
-    verdicts = await grades_of(sought(state), ungraded, texts, services, context, PART_OF_RELEVANT if wide else 1.0)
+    verdicts = await grades_of(standalone_question(state), ungraded, texts, services, context)
     graded = {passage["id"]: verdict for passage, verdict in zip(ungraded, verdicts, strict=True)}
     if context.explain:
         reasons = await gather(_explained(graded[one["id"]], one, state, services) for one in ungraded)
@@ -79,20 +77,15 @@ async def grade_documents(state: SelfRAGState, services: Services, runtime: Runt
 
 
 async def grades_of(
-    question: str,
-    passages: Sequence[Passage],
-    texts: Sequence[str],
-    services: Services,
-    context: Context,
-    share: float = 1.0,
+    question: str, passages: Sequence[Passage], texts: Sequence[str], services: Services, context: Context
 ) -> list[Verdict]:
-    """Return the verdicts on passages that the critic reads as ``texts``, calibrated, by a share of the threshold."""
+    """Return the verdicts on passages that the critic reads as ``texts``, calibrated."""
     verdicts = await gather(
         services.critic.choose(RELEVANCE, question=as_data(question), passage=text) for text in texts
     )
     size = sum(map(len, texts))
     features = await off_loop(size, relevance_features, question, passages, verdicts)
-    threshold = share * context.effective_thresholds.relevant
+    threshold = context.effective_thresholds.relevant
     return [RELEVANCE.apply_threshold(one, threshold) for one in services.fits.relevant(verdicts, features)]
 
 
@@ -103,7 +96,7 @@ async def _linked(
 
     One of a pair was found by this search, the other by any; those judged the least irrelevant are tried first.
     """
-    question, found = sought(state), state.get("found", state["passages"])
+    question, found = standalone_question(state), state.get("found", state["passages"])
     ranked = sorted(found, key=lambda one: -RELEVANCE.score(verdicts.get(one["id"], NOT_GRADED)))
     size = sum(len(one["text"]) for one in ranked)
     pairs = await off_loop(size, linked_pairs, question, ranked)
@@ -130,7 +123,7 @@ def _most_relevant(
 
 
 async def _explained(verdict: Verdict, passage: Passage, state: SelfRAGState, services: Services) -> Verdict:
-    question = sought(state)
+    question = standalone_question(state)
     known = await off_loop(len(passage["text"]), of_relevance, verdict["label"], question, passage)
     inputs = {"question": as_data(question), "passage": readable(passage)}
     return await explained(services.critic, RELEVANCE, verdict, known, **inputs)

@@ -89,15 +89,10 @@ def question_alone(state: SelfRAGState) -> str:
     return state["question"] if is_joined(state) else standalone_question(state)
 
 
-def sought(state: SelfRAGState) -> str:
-    """Return what passages are searched and graded for: the question, for a long answer what it is to be about."""
-    question = standalone_question(state)
-    return subject_asked_for(question) if state.get("length") == "long" else question
-
-
 def asks_for_more(state: SelfRAGState) -> bool:
     """Return True if a summary or the like is asked for, of which each passage has a part, and not one answer."""
-    return sought(state) != standalone_question(state)
+    question = standalone_question(state)
+    return state.get("length") == "long" and subject_asked_for(question) != question
 
 
 def in_segments(state: SelfRAGState) -> bool:
