@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.words import CJK
-from retrieval.index.condition import Condition
+from retrieval.index.faiss_index import Ids
 from retrieval.index.schema import WORDS
 from retrieval.question_terms import WEIGHTS, idf, terms_of
 
@@ -35,14 +35,14 @@ def _quoted(term: str) -> str:
 
 
 def search_keywords(
-    connection: sqlite3.Connection, question: str, count: int, passages: int, only: Condition | None = None
+    connection: sqlite3.Connection, question: str, count: int, passages: int, only: Ids | None = None
 ) -> list[tuple[int, float]]:
-    """Return the ``count`` best of ``passages`` by BM25 as (id, score), best first; ``only`` filters them.
+    """Return the ``count`` best of ``passages`` by BM25 as (id, score), best first; ``only`` are allowed ids.
 
     Where the question's terms occur more than 10,000 times, only 1,000 candidates are ranked.
     """
     terms = fts_terms(question)
-    if not terms:
+    if not terms or (only is not None and not len(only)):
         return []
     query = " OR ".join(terms)
     if passages * len(terms) <= _RANKED:
@@ -67,9 +67,7 @@ def keyword_index_seal(connection: sqlite3.Connection) -> int:
     return seal
 
 
-def _rank_all(
-    connection: sqlite3.Connection, query: str, count: int, only: Condition | None
-) -> list[tuple[int, float]]:
+def _rank_all(connection: sqlite3.Connection, query: str, count: int, only: Ids | None) -> list[tuple[int, float]]:
     # A condition in the statement would make FTS5 run the query anew for each passage that meets it.
     rows = connection.execute(
         f"SELECT rowid, -rank FROM words WHERE words MATCH ? AND rank MATCH '{_BM25}' ORDER BY rank LIMIT ?",  # noqa: S608
@@ -77,7 +75,7 @@ def _rank_all(
     )
     if only is None:
         return list(rows)
-    allowed = set(only.ids.tolist())
+    allowed = set(only.tolist())
     return [row for row in rows if row[0] in allowed][:count]
 
 
@@ -85,13 +83,13 @@ def _candidates(
     connection: sqlite3.Connection,
     known: Sequence[tuple[int, str]],
     weights: dict[str, float],
-    only: Condition | None,
+    only: Ids | None,
 ) -> list[int]:
     """Return the passages with the greatest total weight of rare terms; ``known`` has the rarest first."""
     left = _LISTED
-    ids: list[npt.NDArray[np.int64]] = []
+    ids: list[Ids] = []
     scores: list[npt.NDArray[np.float64]] = []
-    first, last = (0, _HIGHEST) if only is None else only.bounds
+    first, last = (0, _HIGHEST) if only is None else (int(only[0]), int(only[-1]))
     for number, term in known:
         if (ids and left <= 0) or (only is None and ids and number > left):
             break
@@ -99,7 +97,7 @@ def _candidates(
         found = np.fromiter(chain.from_iterable(rows), dtype=np.int64)
         left -= len(found)
         if only is not None:
-            found = found[np.isin(found, only.ids)]
+            found = found[np.isin(found, only)]
         ids.append(found)
         scores.append(np.full(len(found), weights[term]))
     unique, positions = np.unique(np.concatenate(ids), return_inverse=True)

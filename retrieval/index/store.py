@@ -12,8 +12,9 @@ from core.errors import IndexDamaged, RequestError, damaged
 from retrieval.filters import Filter, Visible
 from retrieval.index import document_rows as rows
 from retrieval.index import schema
-from retrieval.index.condition import Condition
+from retrieval.index.condition import fitting_ids
 from retrieval.index.database import Database
+from retrieval.index.faiss_index import Ids
 from retrieval.index.keyword_search import search_keywords
 from retrieval.index.schema import Snapshot
 from retrieval.index.sqlite_files import lock_holder
@@ -89,8 +90,8 @@ class PassageStore(Store):
 
     def has_fitting(self, filter: Filter, visible: Visible | None = None) -> bool:  # noqa: A002 - the stores' name
         with self.database.reading() as connection:
-            condition = Condition.of(connection, filter, visible)
-            return condition is None or len(condition.ids) > 0
+            ids = fitting_ids(connection, filter, visible)
+            return ids is None or len(ids) > 0
 
     def _search(
         self, query: str, k: int, search: Search, only: Filter | None, visible: Visible | None
@@ -115,7 +116,7 @@ class PassageStore(Store):
         if not self._keyword_index_checked and not keyword_index_is_intact(self.database.folder, snapshot):
             raise damaged()
         self._keyword_index_checked = True  # once: passages that it has lost would silently never be found
-        return _Found(snapshot, self.vectors, query, vector, Condition.of(connection, only, visible))
+        return _Found(snapshot, self.vectors, query, vector, fitting_ids(connection, only, visible))
 
 
 @dataclass
@@ -126,11 +127,10 @@ class _Found:
     vectors: VectorIndex
     query: str
     vector: Vectors
-    only: Condition | None
+    only: Ids | None
 
     def near(self, count: int) -> list[int]:
-        allowed = None if self.only is None else self.only.ids
-        return self.vectors.search(self.snapshot, self.vector, count, allowed)
+        return self.vectors.search(self.snapshot, self.vector, count, self.only)
 
     def by_words(self, count: int) -> list[tuple[int, float]]:
         return search_keywords(self.snapshot.connection, self.query, count, self.snapshot.passages, self.only)

@@ -9,7 +9,7 @@ import pytest
 
 from retrieval.filters import Filter
 from retrieval.index import keyword_search as words
-from retrieval.index.condition import Condition
+from retrieval.index.condition import fitting_ids
 from retrieval.index.keyword_search import fts_terms, search_keywords
 from retrieval.index.schema import WORDS
 from retrieval.index.store import PassageStore
@@ -76,8 +76,7 @@ def shelf(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PassageStore]:
 
 def found(store: PassageStore, question: str, only: Filter | None = None) -> list[tuple[int, float]]:
     with store.database.reading() as connection:
-        condition = Condition.of(connection, only)
-        return search_keywords(connection, question, 10, 1_500, condition)
+        return search_keywords(connection, question, 10, 1_500, fitting_ids(connection, only))
 
 
 @pytest.mark.parametrize("question", ["common1 rare7 rare9", "rare3 common2 common5 common7", "rare1 rare2 rare3"])
