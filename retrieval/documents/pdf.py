@@ -4,7 +4,7 @@ import io
 import logging
 import re
 from collections.abc import Container, Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from statistics import quantiles
 
@@ -58,13 +58,8 @@ def pages_by_pdfium(data: bytes) -> Pages:
         for index in range(len(document)):
             text = ""
             try:
-                page = document[index]
-                try:
-                    textpage = page.get_textpage()
+                with closing(document[index]) as page, closing(page.get_textpage()) as textpage:
                     text = textpage.get_text_bounded()
-                    textpage.close()
-                finally:
-                    page.close()
             except PdfiumError:
                 pages.broken.append(index + 1)
             pages.texts.append(_HYPHEN.sub("-\n", text.replace("\r\n", "\n")))

@@ -9,7 +9,7 @@ import ctypes
 import math
 import re
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from itertools import groupby
 from typing import Any, NamedTuple
 
@@ -96,11 +96,8 @@ def _opened(data: bytes, page: int) -> Iterator[Any]:
         if not 1 <= page <= len(document):
             yield None
             return
-        opened = document[page - 1]
-        try:
+        with closing(document[page - 1]) as opened:
             yield opened
-        finally:
-            opened.close()
 
 
 def _glyphs(page: Any) -> list[_Glyph]:
@@ -109,11 +106,10 @@ def _glyphs(page: Any) -> list[_Glyph]:
 
     left, bottom, right, top = page.get_bbox()
     displayed = _display_of(page)
-    text = page.get_textpage()
     x, y = ctypes.c_double(), ctypes.c_double()
     glyphs: list[_Glyph] = []
     word = line = high = 0
-    try:
+    with closing(page.get_textpage()) as text:
         for index in range(text.count_chars()):
             code = raw.FPDFText_GetUnicode(text, index)
             if 0xD800 <= code < 0xDC00:  # half of a character
@@ -136,8 +132,6 @@ def _glyphs(page: Any) -> list[_Glyph]:
             across, down = displayed(x.value, y.value)
             glyphs.append(_Glyph(_letters(character), edges, across, down, word, line))
             line += character == LINE_END_HYPHEN
-    finally:
-        text.close()
     return glyphs
 
 
