@@ -5,7 +5,7 @@ import sqlite3
 import threading
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from urllib.parse import unquote_to_bytes
 
@@ -152,8 +152,7 @@ class Database:
         if not self.writable:
             return
         create_private(self._path)
-        connection = self._connect("mode=rw")
-        try:
+        with closing(self._connect("mode=rw")) as connection:
             if not _is_empty(connection):
                 return
             # SQLite does not wait while another process changes the journal mode: the lock does.
@@ -169,8 +168,6 @@ class Database:
                 connection.executemany("INSERT INTO meta VALUES (?, ?)", meta.items())
                 self._restore_roots(connection)
                 connection.execute("COMMIT")
-        finally:
-            connection.close()
 
     def _restore_roots(self, connection: sqlite3.Connection) -> None:
         manifest = read_manifest(self.folder)
