@@ -20,8 +20,8 @@ def terms_of(question: str) -> list[str]:
     acronyms such as 'US', 'IT' and 'WHO' are kept. Empty when there is no term at all.
     """
     words = list(dict.fromkeys(words_of(clean(question))))
-    all_caps = question.isupper()
-    content_words = [word for word in words if word.lower() not in _STOP_WORDS or _is_acronym(word, all_caps)]
+    acronyms = set() if question.isupper() else {word for word in words if word.isupper() and len(word) > 1}
+    content_words = [word for word in words if word.lower() not in _STOP_WORDS or word in acronyms]
     return list(dict.fromkeys(word.lower() for word in content_words or words))[:_MOST]
 
 
@@ -29,7 +29,3 @@ def idf(number: int, passages: int) -> float:
     """Return the inverse document frequency, as FTS5 computes it, of a term that ``number`` of ``passages`` have."""
     weight = math.log((passages - number + 0.5) / (number + 0.5)) if number < passages else 0.0
     return weight if weight > 0 else 1e-6
-
-
-def _is_acronym(word: str, all_caps: bool) -> bool:
-    return word.isupper() and len(word) > 1 and not all_caps

@@ -25,13 +25,11 @@ _COLUMNS = "text, title, heading, pairs"
 
 
 def fts_terms(question: str) -> list[str]:
-    """Return the terms of a question for FTS5: see `terms_of`."""
-    return [_quoted(term) for term in terms_of(question)]
+    """Return the terms of a question for FTS5, so that none is syntax: see `terms_of`.
 
-
-def _quoted(term: str) -> str:
-    """Return a term that is no syntax; a single character of an unspaced script stands for the pairs it begins."""
-    return f'"{term}"*' if len(term) == 1 and CJK.match(term) else f'"{term}"'
+    A single character of an unspaced script stands for the pairs that it begins.
+    """
+    return [f'"{term}"*' if len(term) == 1 and CJK.match(term) else f'"{term}"' for term in terms_of(question)]
 
 
 def search_keywords(
