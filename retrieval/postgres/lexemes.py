@@ -45,13 +45,10 @@ def tokens_of_question(terms: Iterable[str]) -> list[str]:
 
 def frequency_in(words: str, token: str) -> float:
     """Return how often a tsvector's text has a token, each time with the weight of its label."""
-    name = f"'{token}':"
-    start = words.find(name)
-    if start < 0:
+    _, found, rest = words.partition(f"'{token}':")
+    if not found:
         return 0.0
-    start += len(name)
-    end = words.find(" ", start)
-    places = words[start : end if end >= 0 else None]
+    places = rest.partition(" ")[0]
     headings, titles = places.count("A"), places.count("B")
     texts = places.count(",") + 1 - headings - titles
     return headings * _HEADING + titles * _TITLE + texts * _TEXT
