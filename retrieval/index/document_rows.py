@@ -4,7 +4,7 @@ import sqlite3
 import uuid
 import zlib
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, astuple
 from typing import Any
 
 import numpy as np
@@ -84,10 +84,7 @@ def _put_record(connection: sqlite3.Connection, record: Record) -> int:
     cursor = connection.execute(
         "INSERT INTO documents (path, sha256, size, mtime_ns, status, reason, date, origin, seal) "
         "VALUES (?, ?, ?, ?, ?, ?, ?, 'file', ?)",
-        (
-            *(record.path, record.sha256, record.size, record.mtime_ns),
-            *(record.status, record.reason, record.date, _record_seal(record)),
-        ),
+        (*astuple(record)[:-2], _record_seal(record)),  # all but the number of passages and the old id
     )
     return int(cursor.lastrowid or 0)
 
