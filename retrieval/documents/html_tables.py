@@ -23,7 +23,7 @@ _UNMARKED = 3  # columns that a table needs to have heads that nothing marks: of
 class Place(NamedTuple):
     """What stands in one column of a row: a cell, which may be one of an earlier row that reaches down."""
 
-    cell: "Tag | None"
+    cell: "Tag"
     is_own: bool
 
 
@@ -72,7 +72,7 @@ class ColumnNames:
         reaching: list[str] = []
         seen: set[int] = set()
         for (cell, is_own), name in zip(row, chain(names, repeat("")), strict=False):
-            if cell is None or id(cell) in seen:
+            if id(cell) in seen:
                 continue
             seen.add(id(cell))
             label = f"{name}: " if name else ""
@@ -86,14 +86,14 @@ class ColumnNames:
         """Return how many rows at the top are heads."""
         count = 0
         for row, places in zip(rows, grid, strict=True):
-            own = [place.cell for place in places if place.cell is not None and place.is_own]
+            own = [place.cell for place in places if place.is_own]
             in_head = row.parent is not None and row.parent.name == "thead"
             if not own or not (in_head or all(cell.name == "th" for cell in own)):
                 break
             count += 1
         if count or not rows:
             return count
-        first = list({id(place.cell): place.cell for place in grid[0] if place.cell is not None}.values())
+        first = list({id(place.cell): place.cell for place in grid[0]}.values())
         texts = [self._text(cell) for cell in first]
         if len(first) > 1 and any(texts) and all(map(_is_bold, first, texts)):
             return 1
@@ -105,17 +105,14 @@ class ColumnNames:
             return False
         if any(map(_has_digit, texts)) or any(len(row) != len(texts) for row in below):
             return False
-        return bool(below) and any(
-            all(place.cell is not None and _has_digit(self._text(place.cell)) for place in column)
-            for column in zip(*below, strict=True)
-        )
+        return any(all(_has_digit(self._text(place.cell)) for place in column) for column in zip(*below, strict=True))
 
     def _column_names(self, heads: Sequence[Row]) -> list[str]:
         """Return a name for each column: of several rows of heads, those above one another together."""
         names: list[list[str]] = [[] for _ in range(max(map(len, heads)))]
         for row in heads:
             for column, place in enumerate(row):
-                text = plain_title(self._text(place.cell)) if place.cell is not None else ""
+                text = plain_title(self._text(place.cell))
                 if text and text not in names[column]:
                     names[column].append(text)
         return [plain_title(" ".join(parts)) for parts in names]
