@@ -57,16 +57,12 @@ Visible = Callable[[bytes], bool]  # whether the document of a path may be found
 def matching(paths: Iterable[tuple[int, bytes]], patterns: Sequence[str], visible: Visible | None = None) -> list[int]:
     """Return the ids of the documents whose path is ``visible`` and matches one of the patterns, if there are any."""
     sought = [_Pattern(pattern) for pattern in patterns]
-    found = []
-    for id_, path in paths:
-        if visible is not None and not visible(path):
-            continue
-        if sought:
-            parts = _parts(path.decode("utf-8", "replace"))
-            if not any(pattern.fits(parts) for pattern in sought):
-                continue
-        found.append(id_)
-    return found
+
+    def fits(path: bytes) -> bool:
+        parts = _parts(path.decode("utf-8", "replace"))
+        return any(pattern.fits(parts) for pattern in sought)
+
+    return [id_ for id_, path in paths if (visible is None or visible(path)) and (not sought or fits(path))]
 
 
 def exclusion(patterns: Iterable[str], roots: Iterable[bytes]) -> Callable[[bytes], str]:
