@@ -19,14 +19,14 @@ import struct
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from itertools import groupby
+from itertools import accumulate, groupby
 from pathlib import Path
 from typing import IO, Any, Literal, NamedTuple
 
 from core.errors import EmptyDocument, UnreadableDocument
 from core.text import shown
 from retrieval.documents.load import parse, read, read_opened
-from retrieval.documents.loaded import Loaded, Section
+from retrieval.documents.loaded import Loaded
 from retrieval.sandbox.confinement import confine
 
 try:
@@ -253,17 +253,13 @@ def needs_memory(name: str, memory: int) -> str:
 
 def _batches(name: str, loaded: Loaded, rules: Rules) -> Iterator[tuple[bytes, bytes]]:
     """Yield batches of sections as (frame of metadata, frame of text)."""
-    counted = headers = 0
-    batch_of = []
-    for section in loaded.sections:
-        counted += max(len(section.text), SECTION)
-        batch_of.append(counted // _BATCH)
-    for _, numbered in groupby(zip(batch_of, loaded.sections, strict=True), key=lambda pair: pair[0]):
-        batch: list[Section] = [section for _, section in numbered]
+    counted, headers = list(accumulate(max(len(section.text), SECTION) for section in loaded.sections)), 0
+    for _, numbered in groupby(zip(counted, loaded.sections, strict=True), key=lambda pair: pair[0] // _BATCH):
+        batch = [section for _, section in numbered]
         metadata = [[len(part.text), part.page, part.row, part.date, part.extra, part.headings] for part in batch]
         header = json.dumps({"sections": metadata}, allow_nan=False).encode()
         headers += len(header)
-        if counted > rules.text or headers > rules.text or len(header) > FRAME:
+        if counted[-1] > rules.text or headers > rules.text or len(header) > FRAME:
             raise UnreadableDocument(f"{name} gives more than {rules.text:,} characters: split it into smaller files.")
         yield header, "".join(part.text for part in batch).encode("utf-8", "replace")
 
