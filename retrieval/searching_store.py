@@ -41,6 +41,7 @@ from retrieval.unit_vectors import BATCH, OtherDimensionError, Vectors, embed_qu
 
 TABLES = (b".csv", b".tsv", b".html", b".htm", b".xhtml", b".md", b".markdown", b".mkd", b".docx")
 _UNSAVED = 512  # new vectors that are kept of a partly embedded file
+_FILES = "SELECT passages.id, document, path, sha256 FROM passages JOIN documents ON documents.id = document"
 File = tuple[int, bytes, str | None]  # a document's id, path and hash
 
 
@@ -60,7 +61,8 @@ class Database(Protocol):
 class Rows(Protocol):
     """The module that reads and writes a database's rows within a transaction."""
 
-    AT_PATH: str  # a condition on documents
+    MARK: str  # of a value in a statement
+    AT_PATH: str  # a condition on documents, with ``?`` as the mark
 
     def made_with(self, connection: Any) -> Made: ...
     def make_room_for(self, connection: Any, embedding: str, dimension: int) -> None: ...
@@ -76,7 +78,6 @@ class Rows(Protocol):
     def get_checksums(self, connection: Any) -> list[str]: ...
     def get_contents(self, connection: Any, documents: Collection[int]) -> dict[int, Contents]: ...
     def get_passages(self, connection: Any, ids: Sequence[int]) -> dict[int, Document]: ...
-    def files_of(self, connection: Any, condition: str, values: Sequence[object]) -> dict[int, File]: ...
 
 
 class Store(VectorStore):
@@ -249,7 +250,7 @@ class Store(VectorStore):
         """
         with self.database.reading() as connection:
             last = f"{self.rows.AT_PATH} ORDER BY passages.id DESC LIMIT 1"
-            key = (source, number, self.rows.files_of(connection, last, [os.fsencode(source)]))
+            key = (source, number, self._files_of(connection, last, os.fsencode(source)))
         if (kept := self._kept_table) and kept[0] == key:
             return kept[1]
         table = Table.of(self.passages_of(source), number)
@@ -339,9 +340,14 @@ class Store(VectorStore):
             found |= unsaved
         return np.stack([found[hash_] for hash_ in hashes])
 
+    def _files_of(self, connection: Any, condition: str, *values: object) -> dict[int, File]:
+        """Return the document of each passage that meets a condition in SQL, by the passage's id, in its order."""
+        query = f"{_FILES} WHERE {condition}".replace("?", self.rows.MARK)
+        return {id_: (document, path, sha256) for id_, document, path, sha256 in connection.execute(query, values)}
+
     def _passages(self, connection: Any, condition: str, *values: object) -> list[tuple[Document, File]]:
         """Return the passages that meet a condition in SQL, in its order, with their documents."""
-        files = self.rows.files_of(connection, condition, values)
+        files = self._files_of(connection, condition, *values)
         passages = self.rows.get_passages(connection, list(files))
         return [(passages[id_], file) for id_, file in files.items()]
 

@@ -19,18 +19,17 @@ from retrieval.index.vector_rows import chunks, drop_spare_vectors, put_vector, 
 from retrieval.index.vector_rows import known_vectors as known_vectors
 from retrieval.index.vector_rows import put_spare_vectors as put_spare_vectors
 from retrieval.passage_columns import columns_of, metadata_of
-from retrieval.searching_store import File
 from retrieval.splitter import SplitSettings
 from retrieval.store import Contents, Made, Record, SplitFile
 from retrieval.unit_vectors import Vectors, text_hash
 
+MARK = "?"
 AT_PATH = "path = ?"
 _PASSAGES = (
     "SELECT passages.id, document, name, text, page, row, offset, passages.date, extra, title, heading, pairs, "
     "passages.seal, path, origin, status, reason, documents.date, documents.seal "
     "FROM passages JOIN documents ON documents.id = document"
 )
-_FILES = "SELECT passages.id, document, path, sha256 FROM passages JOIN documents ON documents.id = document"
 
 
 def made_with(connection: sqlite3.Connection) -> Made:
@@ -176,12 +175,6 @@ def get_passages(connection: sqlite3.Connection, ids: Sequence[int]) -> dict[int
             metadata = metadata_of(path, page, row, offset, day or document_day, extra, title, heading)
             found[id_] = Document(text, id=str(id_), metadata=metadata)
     return found
-
-
-def files_of(connection: sqlite3.Connection, condition: str, values: Sequence[object]) -> dict[int, File]:
-    """Return the id, path and hash of the document of each passage that meets a condition, by the passage's id."""
-    found = connection.execute(f"{_FILES} WHERE {condition}", values)
-    return {id_: (document, path, sha256) for id_, document, path, sha256 in found}
 
 
 def get_contents(connection: sqlite3.Connection, documents: Iterable[int]) -> dict[int, Contents]:

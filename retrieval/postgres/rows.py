@@ -13,11 +13,11 @@ from core.errors import RequestError
 from retrieval.passage_columns import columns_of, metadata_of
 from retrieval.postgres.database import Connection
 from retrieval.postgres.lexemes import tsvector_of
-from retrieval.searching_store import File
 from retrieval.splitter import SplitSettings
 from retrieval.store import Contents, Made, Record, SplitFile
 from retrieval.unit_vectors import Vectors, text_hash
 
+MARK = "%s"
 AT_PATH = "sha256(path) = sha256(?)"
 EXACT = 10_000  # passages up to which every vector is compared: some ten milliseconds
 _LONGEST_INDEXED = 4_000  # numbers of a halfvec in an HNSW index
@@ -30,7 +30,6 @@ _PASSAGES = """
 SELECT passages.id, path, text, page, row, "offset", passages.date, extra, title, heading
 FROM passages JOIN documents ON documents.id = document
 """
-_FILES = "SELECT passages.id, document, path, sha256 FROM passages JOIN documents ON documents.id = document"
 # What documents add to the frequencies of words, or take from them.
 _COUNT = """
 INSERT INTO frequency_changes
@@ -139,12 +138,6 @@ def get_passages(connection: Connection, ids: Sequence[int]) -> dict[int, Docume
     """Return passages by id; unknown ids are left out."""
     rows = connection.execute(f"{_PASSAGES} WHERE passages.id = ANY(%s)".encode(), (list(ids),))
     return {id_: Document(text, id=str(id_), metadata=metadata_of(path, *place)) for id_, path, text, *place in rows}
-
-
-def files_of(connection: Connection, condition: str, values: Sequence[object]) -> dict[int, File]:
-    """Return the id, path and hash of the document of each passage that meets a condition, by the passage's id."""
-    query = f"{_FILES} WHERE {condition}".replace("?", "%s")
-    return {id_: (document, path, sha256) for id_, document, path, sha256 in connection.execute(query.encode(), values)}
 
 
 def get_contents(connection: Connection, documents: Collection[int]) -> dict[int, Contents]:
