@@ -5,7 +5,6 @@ from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any, Protocol, Self, get_args
 
 import numpy as np
@@ -34,6 +33,7 @@ from retrieval.store import (
     Surroundings,
     Uploads,
     changes,
+    path_of,
 )
 from retrieval.sync_report import Progress, SyncReport, VerifyReport
 from retrieval.tables import Table
@@ -290,7 +290,7 @@ class Store(VectorStore):
             files = {file for _, file in found}
             if len(files) == 1:
                 ((document, name, sha256),) = files
-                path = Path(os.fsdecode(name))
+                path = path_of(name)
             if len(found) == 1:  # ids are in the order of the text
                 one, near = found[0][0], f"document = ? AND passages.id {{}} LIMIT {READ}"
                 place = (document, int(one.id or 0))

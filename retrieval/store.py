@@ -1,5 +1,6 @@
 """What a store keeps of a library, how its settings changed, and what it is asked for its queue and its uploads."""
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -17,6 +18,11 @@ Search = Literal["hybrid", "vectors", "bm25"]
 UPLOADS = b"uploads:"  # the folder of all uploads in a library; no disk has it, as paths of files are absolute
 WAIT = 5.0  # seconds for another writer to finish
 MOST_AROUND = 600  # characters before a quote, and after it
+
+
+def path_of(path: bytes) -> Path:
+    """Return a path that a store keeps, as bytes since a file's name need not be text."""
+    return Path(os.fsdecode(path))
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from core.errors import RequestError
 from core.files import is_below, open_private
 from core.text import shown
 from retrieval.library.copying import Source, batches, content_of
-from retrieval.store import UPLOADS, Contents, KeptFiles, Made, Record, Roots, Upload
+from retrieval.store import UPLOADS, Contents, KeptFiles, Made, Record, Roots, Upload, path_of
 from retrieval.sync_report import Progress, TimeEstimate
 
 FORMAT = 2  # 1 had no uploads
@@ -35,7 +35,7 @@ def write_backup(source: Source, file: Path, extra: Sequence[str], progress: Pro
     """Write a library and lines of ``extra``, whole or not at all; return the number of documents."""
     new = file.with_name(f".{file.name}.part")
     records = source.records()
-    estimate = TimeEstimate([(Path(os.fsdecode(path)), record.size) for path, record in records.items()], progress)
+    estimate = TimeEstimate([(path_of(path), record.size) for path, record in records.items()], progress)
     try:
         with (
             os.fdopen(open_private(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb") as raw,
@@ -81,9 +81,7 @@ def _write_part(
     for record in batch:
         passages, vectors = contents.get(record.id, ([], None))
         if len(passages) != record.passages:
-            raise RequestError(
-                f"{shown(Path(os.fsdecode(record.path)).name)} changed while it was saved: back up again."
-            )
+            raise RequestError(f"{shown(path_of(record.path).name)} changed while it was saved: back up again.")
         row = asdict(record) | {"path": _name(record.path), "id": 0}
         row["texts"] = [{"text": one.page_content, "metadata": one.metadata} for one in passages]
         lines.append(json.dumps(row))

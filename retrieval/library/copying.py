@@ -1,7 +1,6 @@
 """Copy a library from one store to another, with its vectors: nothing is read or embedded again."""
 
 import hashlib
-import os
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,7 +13,7 @@ from core.files import is_below
 from core.text import shown
 from retrieval.searching_store import Store
 from retrieval.splitter import SplitSettings
-from retrieval.store import UPLOADS, Contents, KeptFiles, Made, Record, Roots, SplitFile, Upload, Uploads
+from retrieval.store import UPLOADS, Contents, KeptFiles, Made, Record, Roots, SplitFile, Upload, Uploads, path_of
 from retrieval.sync_report import Progress, TimeEstimate
 from retrieval.unit_vectors import Vectors, text_hash
 
@@ -78,7 +77,7 @@ def copy_library(
             _copy_uploads(source.uploads, target.uploads)
         known = target.records()
         lacking = {path: record for path, record in records.items() if not _same(record, known.get(path))}
-        estimate = TimeEstimate([(_path(path), record.size) for path, record in lacking.items()], progress)
+        estimate = TimeEstimate([(path_of(path), record.size) for path, record in lacking.items()], progress)
         done = 0
         for batch in batches(lacking):
             _put(source, target, batch, known)
@@ -90,7 +89,7 @@ def copy_library(
         target.settle()
         _compare(source, target, records)
     passages = sum(record.passages for record in records.values())
-    return Copied(len(lacking), len(records) - len(lacking), passages, missing, [_path(path) for path in left_out])
+    return Copied(len(lacking), len(records) - len(lacking), passages, missing, [path_of(path) for path in left_out])
 
 
 def batches(records: Mapping[bytes, Record]) -> Iterator[list[Record]]:
@@ -109,7 +108,7 @@ def content_of(files: KeptFiles, path: bytes, upload: Upload) -> tuple[Upload, b
     """Return an upload with its bytes, also if it was replaced meanwhile. Raises ``IndexBusy`` if it was removed."""
     content = files.content(path)
     if content is None:
-        raise IndexBusy(f"{shown(_path(path).name)} was removed while it was copied: copy again.")
+        raise IndexBusy(f"{shown(path_of(path).name)} was removed while it was copied: copy again.")
     return replace(upload, sha256=hashlib.sha256(content).hexdigest(), size=len(content)), content
 
 
@@ -128,7 +127,7 @@ def _add_roots(roots: Roots, target: Store, without: Collection[bytes]) -> list[
         target.add_roots(kinds, roots.followed)
     if new := roots.excluded - target.roots().excluded:
         target.set_excluded(target.roots().excluded | new, ())
-    files = [_path(path) for path, kind in kinds.items() if kind == "file"]
+    files = [path_of(path) for path, kind in kinds.items() if kind == "file"]
     return [path for path in files if not path.exists()]
 
 
@@ -143,7 +142,7 @@ def _put(source: Source, target: Store, records: Collection[Record], known: Mapp
     for record in records:
         passages, rows = contents.get(record.id, ([], None))
         if len(passages) != record.passages:
-            raise IndexBusy(f"{shown(_path(record.path).name)} changed while it was copied: copy again.")
+            raise IndexBusy(f"{shown(path_of(record.path).name)} changed while it was copied: copy again.")
         if rows is not None:
             vectors |= {text_hash(one.page_content): row for one, row in zip(passages, rows, strict=True)}
         old = known.get(record.path)
@@ -161,7 +160,7 @@ def _compare(source: Source, target: Store, records: Mapping[bytes, Record]) -> 
         for record in batch:
             copy = found.get(record.path)
             if not copy or not _same(record, copy) or not _equal(contents.get(record.id), copies.get(copy.id)):
-                raise RequestError(f"The copy of {shown(_path(record.path).name)} is not the same: copy again.")
+                raise RequestError(f"The copy of {shown(path_of(record.path).name)} is not the same: copy again.")
 
 
 def _equal(one: Contents | None, other: Contents | None) -> bool:
@@ -169,7 +168,3 @@ def _equal(one: Contents | None, other: Contents | None) -> bool:
         return one is other
     same = [(a.page_content, a.metadata) for a in one[0]] == [(b.page_content, b.metadata) for b in other[0]]
     return same and np.array_equal(one[1].astype(np.float16), other[1].astype(np.float16))
-
-
-def _path(path: bytes) -> Path:
-    return Path(os.fsdecode(path))

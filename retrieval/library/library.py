@@ -23,7 +23,7 @@ from retrieval.library.queued_sync import queue_changes, read_upload, send, sync
 from retrieval.library.sync import Sync
 from retrieval.searching_store import Store
 from retrieval.splitter import SplitSettings
-from retrieval.store import UPLOADS, WAIT, FileQueue, Machine, Model, Roots, Search
+from retrieval.store import UPLOADS, WAIT, FileQueue, Machine, Model, Roots, Search, path_of
 from retrieval.sync_report import Progress, Skipped, Source, SyncReport, VerifyReport
 from retrieval.unit_vectors import OtherDimensionError
 
@@ -226,16 +226,16 @@ class Library:
     def roots(self) -> dict[Path, bool]:
         """Return the files and folders that were added, and whether links in them are followed."""
         roots = self.store.roots()
-        return {Path(os.fsdecode(path)): path in roots.followed for path in roots.kinds}
+        return {path_of(path): path in roots.followed for path in roots.kinds}
 
     def roots_elsewhere(self) -> dict[Path, str]:
         """Return the files and folders that another machine added and reads, with its name."""
-        return {Path(os.fsdecode(path)): machine for path, machine in self.store.roots().elsewhere.items()}
+        return {path_of(path): machine for path, machine in self.store.roots().elsewhere.items()}
 
     def sources(self) -> list[Source]:
         """Return every document with its status, including those that cannot be read."""
         return [
-            Source(Path(os.fsdecode(path)), record.status, record.passages, record.reason, record.date, record.sha256)
+            Source(path_of(path), record.status, record.passages, record.reason, record.date, record.sha256)
             for path, record in self.store.records().items()
         ]
 
@@ -243,7 +243,7 @@ class Library:
         """Return what is in the library's folders now that is not a document."""
         roots = self.store.roots()
         found = find_documents(roots.kinds, roots.followed, roots.excluded)
-        return [Skipped(Path(os.fsdecode(path)), reason) for path, reason in found.skipped]
+        return [Skipped(path_of(path), reason) for path, reason in found.skipped]
 
     def verify(self, progress: Progress | None = None) -> VerifyReport:
         """Check the whole index for damage and repair it; the documents on disk are not compared.

@@ -4,7 +4,6 @@ import os
 import platform
 import time
 from contextlib import suppress
-from pathlib import Path
 
 from core.errors import IndexBusy, RequestError
 from core.files import read_regular
@@ -12,7 +11,7 @@ from retrieval.library.sync import Plan, Sync
 from retrieval.library.worker import Worker
 from retrieval.searching_store import Store
 from retrieval.splitter import SplitSettings
-from retrieval.store import FileQueue, Uploads
+from retrieval.store import FileQueue, Uploads, path_of
 from retrieval.sync_report import Progress, SyncReport, TimeEstimate
 
 PAUSE = 0.2  # seconds until the files that others read are looked for again
@@ -75,7 +74,7 @@ def send(queue: FileQueue, most: int | None = None) -> int:
 
     def read(path: bytes) -> bytes | None:
         try:
-            return read_regular(Path(os.fsdecode(path)), LARGEST_SENT, follow_links=False)
+            return read_regular(path_of(path), LARGEST_SENT, follow_links=False)
         except (OSError, ValueError):
             return None
 
@@ -93,7 +92,7 @@ def worker_name() -> str:
 
 def _read(store: Store, queue: FileQueue, run: Sync, plan: Plan, progress: Progress | None, seconds: float) -> None:
     """Read what is queued until nothing of this machine waits, and report what became of the plan's files."""
-    files = [(Path(os.fsdecode(path)), plan.found.files[path].size) for path in plan.changed]
+    files = [(path_of(path), plan.found.files[path].size) for path in plan.changed]
     estimate = TimeEstimate(files, progress)
     before = sum(record.passages for record in store.records().values())
     with Worker(store, queue, run.settings, worker_name(), everywhere=False, patience=PATIENCE) as worker:

@@ -5,7 +5,6 @@ import os
 import time
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from pathlib import Path
 
 from core.errors import damaged
 from core.files import is_below, read_regular
@@ -15,7 +14,7 @@ from retrieval.library.discovery import Found, Stamp, find_documents
 from retrieval.sandbox.pool import Readers, Reading
 from retrieval.searching_store import Store
 from retrieval.splitter import SplitSettings, split
-from retrieval.store import UPLOADS, Record, Roots, SplitFile
+from retrieval.store import UPLOADS, Record, Roots, SplitFile, path_of
 from retrieval.sync_report import Failure, Progress, Skipped, Status, SyncReport, TimeEstimate
 from retrieval.unit_vectors import BATCH
 
@@ -58,7 +57,7 @@ class Sync:
 
     def execute(self, plan: Plan) -> None:
         """Index what changed, a batch of passages at a time, and remove what is gone."""
-        files = [(_path(path), plan.found.files[path].size) for path in plan.changed]
+        files = [(path_of(path), plan.found.files[path].size) for path in plan.changed]
         estimate = TimeEstimate(files, self._progress)
         pending: list[SplitFile] = []
         with Readers() as readers:
@@ -87,7 +86,7 @@ class Sync:
 
     def tell(self, record: Record, *, known: bool) -> None:
         """Add to the report what became of a file."""
-        path = _path(record.path)
+        path = path_of(record.path)
         if record.status == "indexed":
             (self.report.updated if known else self.report.added).append(path)
             if record.reason:
@@ -100,7 +99,7 @@ class Sync:
         """Remove documents that are gone, last, so that a moved file can reuse its vectors."""
         if plan.gone:
             self._store.remove([plan.known[path].id for path in plan.gone])
-            self.report.removed += [_path(path) for path in plan.gone]
+            self.report.removed += [path_of(path) for path in plan.gone]
 
     def touch(self, plan: Plan) -> None:
         """Record the new modification times of files whose content is unchanged."""
@@ -115,9 +114,9 @@ class Sync:
         unchanged = [plan.known[path] for path in [*plan.unchanged, *plan.touched]]
         failures = [record for record in unchanged if record.status != "indexed"]
         kept = [path for path in plan.known if path not in plan.found.files and path not in plan.gone]
-        report.still_failed = [Failure(_path(record.path), record.reason) for record in failures]
+        report.still_failed = [Failure(path_of(record.path), record.reason) for record in failures]
         report.unchanged = len(unchanged) - len(failures) + len(kept)
-        report.skipped = [Skipped(_path(path), reason) for path, reason in plan.found.skipped]
+        report.skipped = [Skipped(path_of(path), reason) for path, reason in plan.found.skipped]
         outside = sum(path in plan.found.outside for path in plan.gone)
         if outside:
             report.notes.append(
@@ -127,18 +126,18 @@ class Sync:
         for root, kind in plan.found.missing.items():
             if root in plan.found.links:
                 report.notes.append(
-                    f"{shown(_path(root))} has become a link, which is not followed: add what it leads to by name."
+                    f"{shown(path_of(root))} has become a link, which is not followed: add what it leads to by name."
                 )
             elif kind == "folder":
                 report.notes.append(
-                    f"The folder {shown(_path(root))} cannot be found: its documents are kept as they were; "
+                    f"The folder {shown(path_of(root))} cannot be found: its documents are kept as they were; "
                     "remove it from the library if it is gone for good."
                 )
             elif root in plan.gone:
-                report.notes.append(f"The file {shown(_path(root))} is gone: its passages were removed.")
+                report.notes.append(f"The file {shown(path_of(root))} is gone: its passages were removed.")
         for folder in plan.found.unlistable:
             report.notes.append(
-                f"The folder {shown(_path(folder))} cannot be opened: its documents are kept as they were."
+                f"The folder {shown(path_of(folder))} cannot be opened: its documents are kept as they were."
             )
         report.passages = sum(record.passages for record in self._store.records().values())
         report.notes[:0] = self._store.notes
@@ -164,7 +163,7 @@ def split_file(reading: Reading, stamp: Stamp, settings: SplitSettings, id_: int
         return SplitFile(replace(record, status=status, reason=reading.reason), [])
     loaded = reading.loaded
     record = replace(record, reason=loaded.note, date=loaded.date or record.date)
-    return SplitFile(record, split(documents_of(_path(reading.path), loaded), settings))
+    return SplitFile(record, split(documents_of(path_of(reading.path), loaded), settings))
 
 
 def _compare(path: bytes, stamp: Stamp, plan: Plan) -> None:
@@ -186,7 +185,7 @@ def _compare(path: bytes, stamp: Stamp, plan: Plan) -> None:
 def _hash(path: bytes) -> str:
     """Return the SHA-256 of a file; "" if it cannot be read, or is too large to be indexed."""
     try:
-        return hashlib.sha256(read_regular(_path(path), LARGEST, follow_links=False)).hexdigest()
+        return hashlib.sha256(read_regular(path_of(path), LARGEST, follow_links=False)).hexdigest()
     except OSError:
         return ""
 
@@ -208,7 +207,3 @@ def _day(stamp: Stamp) -> str:
 def _is_reliable(stamp: Stamp) -> bool:
     """True if the modification time is old enough that any later change must alter it."""
     return time.time_ns() - stamp.mtime_ns > _RECENT
-
-
-def _path(path: bytes) -> Path:
-    return Path(os.fsdecode(path))

@@ -20,7 +20,7 @@ from retrieval.library.sync import split_file
 from retrieval.sandbox.pool import Readers, Reading
 from retrieval.searching_store import Store
 from retrieval.splitter import SplitSettings
-from retrieval.store import UPLOADS, FileQueue, Job, Record, SplitFile
+from retrieval.store import UPLOADS, FileQueue, Job, Record, SplitFile, path_of
 from retrieval.unit_vectors import BATCH
 
 LEASE = 60.0  # seconds after which the files of a process that ended are another's
@@ -109,7 +109,7 @@ class Worker:
             content = self._persist(lambda: uploads.content(job.path)) or b""
         if content is None:
             return job.path
-        copy = folder / f"{job.id}{Path(os.fsdecode(job.path)).suffix}"
+        copy = folder / f"{job.id}{path_of(job.path).suffix}"
         copy.write_bytes(content)
         return os.fsencode(copy)
 
@@ -117,7 +117,7 @@ class Worker:
         if files:
             for job in self._persist(lambda: self.queue.finish(files, self.settings)):
                 self.passages += len(files[job].passages)
-                self.last = Path(os.fsdecode(job.path))
+                self.last = path_of(job.path)
             self._taken = [job for job in self._taken if job not in files]
             self._unsettled = True
 
@@ -177,13 +177,13 @@ def _under_its_name(reading: Reading, job: Job) -> Reading:
     """Return what was read of a copy as that of the file."""
     if reading.path == job.path:
         return reading
-    copy, name = (shown(Path(os.fsdecode(path)).name) for path in (reading.path, job.path))
+    copy, name = (shown(path_of(path).name) for path in (reading.path, job.path))
     return replace(reading, path=job.path, reason=reading.reason.replace(copy, name))
 
 
 def _given_up(job: Job) -> SplitFile:
     """Return a file as failed for now: without a hash the next sync tries it again, as it may have been bad luck."""
-    name = shown(Path(os.fsdecode(job.path)).name)
+    name = shown(path_of(job.path).name)
     reason = (
         f"{name} was given up, as {job.deaths} processes ended while they read it: index again, or look at the file."
     )
