@@ -41,6 +41,7 @@ from retrieval.unit_vectors import BATCH, OtherDimensionError, Vectors, embed_qu
 
 TABLES = (b".csv", b".tsv", b".html", b".htm", b".xhtml", b".md", b".markdown", b".mkd", b".docx")
 _UNSAVED = 512  # new vectors that are kept of a partly embedded file
+_TOUCH = "UPDATE documents SET mtime_ns = ?"
 _FILES = "SELECT passages.id, document, path, sha256 FROM passages JOIN documents ON documents.id = document"
 File = tuple[int, bytes, str | None]  # a document's id, path and hash
 
@@ -72,10 +73,8 @@ class Rows(Protocol):
     def put_spare_vectors(self, connection: Any, vectors: Mapping[bytes, Vectors]) -> None: ...
     def put_files(self, connection: Any, files: Sequence[SplitFile], vectors: Vectors | None) -> None: ...
     def remove_documents(self, connection: Any, ids: Collection[int]) -> None: ...
-    def touch(self, connection: Any, stamps: Iterable[tuple[bytes, int]]) -> None: ...
     def read_again(self, connection: Any, documents: Collection[int] | None) -> None: ...
     def get_records(self, connection: Any) -> dict[bytes, Record]: ...
-    def get_checksums(self, connection: Any) -> list[str]: ...
     def get_contents(self, connection: Any, documents: Collection[int]) -> dict[int, Contents]: ...
     def get_passages(self, connection: Any, ids: Sequence[int]) -> dict[int, Document]: ...
 
@@ -169,7 +168,8 @@ class Store(VectorStore):
     def checksums(self) -> list[str]:
         """Return the SHA-256 of each document that has passages, sorted."""
         with self.database.reading() as connection:
-            return self.rows.get_checksums(connection)
+            found = connection.execute("SELECT coalesce(sha256, '') FROM documents WHERE passages > 0")
+            return sorted(str(sha256) for (sha256,) in found)
 
     def made(self) -> Made:
         """Return what the passages were made with."""
@@ -231,8 +231,9 @@ class Store(VectorStore):
 
     def touch(self, stamps: Iterable[tuple[bytes, int]]) -> None:
         """Record the modification times of files whose content is unchanged."""
+        statement = f"{_TOUCH} WHERE {self.rows.AT_PATH}".replace("?", self.rows.MARK)
         with self.database.writing() as connection:
-            self.rows.touch(connection, stamps)
+            connection.cursor().executemany(statement, [(mtime_ns, path) for path, mtime_ns in stamps])
 
     def passage(self, id_: str, visible: Visible | None = None) -> Document | None:
         """Return the passage with an id; None if there is none, or the path of its document is not ``visible``."""

@@ -1,7 +1,7 @@
 """Documents, passages and vectors as rows: what is written in one transaction, and read back."""
 
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, astuple, replace
 from typing import Any
 
@@ -82,12 +82,6 @@ def get_records(connection: Connection) -> dict[bytes, Record]:
     return {row[0]: Record(*row) for row in rows}
 
 
-def get_checksums(connection: Connection) -> list[str]:
-    """Return the SHA-256 of each document that has passages, sorted."""
-    found = connection.execute("SELECT coalesce(sha256, '') FROM documents WHERE passages > 0")
-    return sorted(sha256 for (sha256,) in found)
-
-
 def put_files(connection: Connection, files: Sequence[SplitFile], vectors: Vectors | None) -> None:
     """Write files with the vectors of all their passages, each in place of its old record."""
     remove_documents(connection, [file.record.id for file in files if file.record.id])
@@ -112,12 +106,6 @@ def remove_documents(connection: Connection, ids: Collection[int]) -> None:
     if ids:
         connection.execute(_COUNT, {"sign": -1, "documents": list(ids)})
         connection.execute("DELETE FROM documents WHERE id = ANY(%s)", (list(ids),))
-
-
-def touch(connection: Connection, stamps: Iterable[tuple[bytes, int]]) -> None:
-    """Record the modification times of files."""
-    rows = [(mtime_ns, path) for path, mtime_ns in stamps]
-    connection.cursor().executemany("UPDATE documents SET mtime_ns = %s WHERE sha256(path) = sha256(%s)", rows)
 
 
 def documents_at(connection: Connection, paths: Sequence[bytes]) -> dict[bytes, int]:
