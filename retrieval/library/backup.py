@@ -7,6 +7,7 @@ import json
 import os
 import zipfile
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Self, cast
@@ -108,7 +109,7 @@ def _add(archive: zipfile.ZipFile, members: Members, name: str, data: bytes) -> 
     archive.writestr(name, data)
 
 
-class Backup:
+class Backup(AbstractContextManager["Backup"]):
     """A backup that was checked whole, as something to copy a library from; use it as a context manager."""
 
     def __init__(self, file: Path) -> None:
@@ -131,9 +132,6 @@ class Backup:
             ):
                 raise RequestError(f"{self._shown} is damaged: name another backup.") from error
             raise
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self._archive.close()

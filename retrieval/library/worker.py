@@ -6,11 +6,11 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
-from typing import Self, TypeVar
+from typing import TypeVar
 
 from core.errors import IndexBusy, RequestError, StoreUnavailable
 from core.files import is_below
@@ -33,7 +33,7 @@ T = TypeVar("T")
 
 
 @dataclass
-class Worker:
+class Worker(AbstractContextManager["Worker"]):
     """Takes files of a queue, reads, splits, embeds and writes them; use it as a context manager.
 
     It reads this machine's files, or ``everywhere`` other machines' too, whose bytes were sent. ``unreachable`` is
@@ -56,9 +56,6 @@ class Worker:
     _unsettled: bool = field(default=False, init=False)
     _settled: float = field(default_factory=time.monotonic, init=False)
     _readers: Readers = field(default_factory=Readers, init=False)
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self._readers.__exit__(kind, error, at)

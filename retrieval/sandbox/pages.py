@@ -4,10 +4,9 @@ import io
 import os
 import tempfile
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from threading import Lock
-from typing import Self
 
 from core.files import is_below
 from retrieval.documents.loaded import PagePicture, PageQuote
@@ -20,7 +19,7 @@ _LIMITS = ReadLimits(seconds=20.0, memory=1_000_000_000)
 Uploaded = Callable[[Path], bytes | None]
 
 
-class PageReader:
+class PageReader(AbstractContextManager["PageReader"]):
     """A process that reads single pages; it starts with the first one and is killed on exit. Thread-safe.
 
     Pages are read one at a time, as pdfium can do no more. A page is of the file whose SHA-256 is ``checksum``, and
@@ -32,9 +31,6 @@ class PageReader:
         self._lock = Lock()
         self._process = ReaderProcess(limits)
         self._uploaded = uploaded
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()

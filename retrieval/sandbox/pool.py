@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from queue import SimpleQueue
 from threading import Condition, RLock, Thread, current_thread
 from types import TracebackType
@@ -19,7 +20,7 @@ _MOST_WORKERS = 4
 _LIMITS = ReadLimits()
 
 
-class Readers:
+class Readers(AbstractContextManager["Readers"]):
     """A pool of processes that read documents; they start with the first file and are killed on exit."""
 
     def __init__(
@@ -35,9 +36,6 @@ class Readers:
 
     def _new_process(self) -> ReaderProcess:
         return ReaderProcess(self._limits, self._command)
-
-    def __enter__(self) -> "Readers":
-        return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self._closed = True
