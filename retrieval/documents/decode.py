@@ -3,6 +3,7 @@
 import codecs
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import date
 
 _MARKS = (  # UTF-32 first: its little-endian byte order mark begins with UTF-16's
@@ -105,15 +106,11 @@ def stated_day(*stated: object) -> str | None:
     Plausible is a valid day from 1900 to the end of next year: any other comes from a clock that was wrong.
     """
     for text in stated:
-        match = _DAY.match(text) if isinstance(text, str) else None
-        if match is None:
-            continue
-        try:
-            day = date(int(match[1]), int(match[3]), int(match[4]))
-        except ValueError:
-            continue
-        if _EARLIEST <= day.year <= date.today().year + 1:
-            return day.isoformat()
+        if isinstance(text, str) and (match := _DAY.match(text)):
+            with suppress(ValueError):  # no such day
+                day = date(int(match[1]), int(match[3]), int(match[4]))
+                if _EARLIEST <= day.year <= date.today().year + 1:
+                    return day.isoformat()
     return None
 
 
