@@ -2,7 +2,7 @@
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -96,31 +96,28 @@ _ORG_BLOCK = re.compile(r"(?i)[ \t]*#\+(begin|end)_")
 _UNDERLINE = re.compile(r"([=\-`:.'\"~^_*+#])\1{2,}[ \t]*$")
 
 
-def asciidoc_headings(text: str) -> list[Heading]:
-    """Return the lines that begin with ``==``, outside of listings."""
-    found, block = [], ""
+def asciidoc_headings(text: str) -> Iterator[Heading]:
+    """Yield the lines that begin with ``==``, outside of listings."""
+    block = ""
     for start, line in lines_of(text):
         if match := _BLOCK.match(line):
             block = "" if match[1] == block else block or match[1]
         elif not block and (match := _ASCIIDOC.match(line)):
-            found.append(_heading(start, line, match.end(), len(match[1])))
-    return found
+            yield _heading(start, line, match.end(), len(match[1]))
 
 
-def org_headings(text: str) -> list[Heading]:
-    """Return the lines that begin with ``*``, outside of blocks."""
-    found, block = [], False
+def org_headings(text: str) -> Iterator[Heading]:
+    """Yield the lines that begin with ``*``, outside of blocks."""
+    block = False
     for start, line in lines_of(text):
         if match := _ORG_BLOCK.match(line):
             block = match[1].lower() == "begin"
         elif not block and (match := _ORG.match(line)):
-            found.append(_heading(start, line, match.end(), len(match[1])))
-    return found
+            yield _heading(start, line, match.end(), len(match[1]))
 
 
-def rst_headings(text: str) -> list[Heading]:
-    """Return the lines with a line of punctuation of at least their length below; levels are in order of appearance."""
-    found: list[Heading] = []
+def rst_headings(text: str) -> Iterator[Heading]:
+    """Yield the lines with a line of punctuation of at least their length below; levels are in order of appearance."""
     levels: dict[tuple[str, bool], int] = {}
     older = before = (0, "")
     for start, line in lines_of(text):
@@ -130,9 +127,8 @@ def rst_headings(text: str) -> list[Heading]:
         is_title = title.strip() and (overlined or not title[0].isspace()) and not _UNDERLINE.match(title)
         if mark and alone and is_title and len(line.rstrip()) >= len(title.strip()):
             level = levels.setdefault((mark[1], overlined), len(levels) + 1)
-            found.append(_heading(before[0], title, len(title) - len(title.lstrip()), min(level, DEEPEST)))
+            yield _heading(before[0], title, len(title) - len(title.lstrip()), min(level, DEEPEST))
         older, before = before, (start, line)
-    return found
 
 
 def lines_of(text: str) -> Iterator[tuple[int, str]]:
@@ -147,7 +143,7 @@ def _heading(start: int, line: str, skipped: int, level: int) -> Heading:
     return Heading(start + skipped, start + len(line.rstrip()), level)
 
 
-BY_SUFFIX: dict[str, Callable[[str], list[Heading]]] = {
+BY_SUFFIX: dict[str, Callable[[str], Iterable[Heading]]] = {
     ".rst": rst_headings,
     ".org": org_headings,
     **dict.fromkeys((".adoc", ".asciidoc"), asciidoc_headings),

@@ -1,7 +1,7 @@
 """Read a file as Documents, one for each page, row or file, with their source."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -56,12 +56,12 @@ def _page(data: bytes) -> Loaded:
     return with_cells(read_page(decode(data, declared_encoding(data))))
 
 
-def _marked_up(find: Callable[[str], list[Heading]]) -> Callable[[bytes], Loaded]:
+def _marked_up(find: Callable[[str], Iterable[Heading]]) -> Callable[[bytes], Loaded]:
     """Return the reader of plain text in which ``find`` finds the headings."""
 
     def read(data: bytes) -> Loaded:
         text = _text_of(data)
-        return Loaded.of(text, find(text))
+        return Loaded.of(text, list(find(text)))
 
     return read
 
