@@ -21,7 +21,7 @@ from core.files import is_below, open_private
 from core.text import shown
 from retrieval.library.copying import Source, batches, content_of
 from retrieval.store import UPLOADS, Contents, KeptFiles, Made, Record, Roots, Upload, path_of
-from retrieval.sync_report import Progress, TimeEstimate
+from retrieval.sync_report import Progress
 
 FORMAT = 2  # 1 had no uploads
 MANIFEST = "manifest.json"
@@ -36,19 +36,14 @@ def write_backup(source: Source, file: Path, extra: Sequence[str], progress: Pro
     """Write a library and lines of ``extra``, whole or not at all; return the number of documents."""
     new = file.with_name(f".{file.name}.part")
     records = source.records()
-    estimate = TimeEstimate([(path_of(path), record.size) for path, record in records.items()], progress)
     try:
         with (
             os.fdopen(open_private(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb") as raw,
             zipfile.ZipFile(raw, "w", zipfile.ZIP_STORED, allowZip64=True) as archive,
         ):
             members: Members = {}
-            done = 0
-            for number, batch in enumerate(batches(records)):
+            for number, batch in enumerate(batches(records, progress)):
                 _write_part(archive, members, number, batch, source.contents([record.id for record in batch]))
-                done += len(batch)
-                estimate.passages += sum(record.passages for record in batch)
-                estimate.update(done)
             uploads = _write_uploads(archive, members, source.uploads) if source.uploads else []
             _add(archive, members, EXTRA, "".join(f"{line}\n" for line in extra).encode())
             roots = source.roots()

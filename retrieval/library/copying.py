@@ -77,13 +77,8 @@ def copy_library(
             _copy_uploads(source.uploads, target.uploads)
         known = target.records()
         lacking = {path: record for path, record in records.items() if not _same(record, known.get(path))}
-        estimate = TimeEstimate([(path_of(path), record.size) for path, record in lacking.items()], progress)
-        done = 0
-        for batch in batches(lacking):
+        for batch in batches(lacking, progress):
             _put(source, target, batch, known)
-            done += len(batch)
-            estimate.passages += sum(record.passages for record in batch)
-            estimate.update(done)
         if not made.cells:
             target.read_tables_again()
         target.settle()
@@ -92,16 +87,22 @@ def copy_library(
     return Copied(len(lacking), len(records) - len(lacking), passages, missing, [path_of(path) for path in left_out])
 
 
-def batches(records: Mapping[bytes, Record]) -> Iterator[list[Record]]:
-    """Yield the records by path, some at a time, so that their passages fit into memory."""
-    batch: list[Record] = []
+def batches(records: Mapping[bytes, Record], progress: Progress | None = None) -> Iterator[list[Record]]:
+    """Yield the records by path, some at a time, so that their passages fit into memory; tell what is done of them."""
+    estimate = TimeEstimate([(path_of(path), record.size) for path, record in records.items()], progress)
+    found: list[list[Record]] = []
+    passages = done = 0
     for _, record in sorted(records.items()):
-        if batch and (len(batch) >= MOST_FILES or sum(one.passages for one in batch) + record.passages > MOST_PASSAGES):
-            yield batch
-            batch = []
-        batch.append(record)
-    if batch:
+        passages += record.passages
+        if not found or len(found[-1]) >= MOST_FILES or passages > MOST_PASSAGES:
+            found.append([])
+            passages = record.passages
+        found[-1].append(record)
+    for batch in found:
         yield batch
+        done += len(batch)
+        estimate.passages += sum(record.passages for record in batch)
+        estimate.update(done)
 
 
 def content_of(files: KeptFiles, path: bytes, upload: Upload) -> tuple[Upload, bytes]:
