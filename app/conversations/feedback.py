@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from app.results.result import Result
 from core.errors import RequestError
@@ -23,23 +23,19 @@ START = b'{"run": "'
 SUFFIX = ".jsonl"
 
 
-class Feedback(BaseModel):
+class Feedback(BaseModel, extra="forbid", frozen=True):
     """What a person says of an answer: right, wrong, or that something is missing in it; perhaps the right answer."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     judgement: Judgement
     answer: str | None = Field(None, max_length=8_000)
     comment: str | None = Field(None, max_length=2_000)
 
 
-class Label(BaseModel):
+class Label(BaseModel, frozen=True):
     """One feedback with the question and the answer that it is about; the last one of a run counts.
 
     Labels of older versions lack ``standalone`` and ``calibration``.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     run: str
     at: datetime

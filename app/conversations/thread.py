@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from app.results.result import Result
 from core.errors import RequestError, SelfRAGError
@@ -11,10 +11,8 @@ from core.errors import RequestError, SelfRAGError
 State = Literal["unfinished", "finished", "failed", "cancelled"]
 
 
-class Thread(BaseModel):
+class Thread(BaseModel, frozen=True):
     """A conversation that is kept; ``turns`` counts those that were not replaced."""
-
-    model_config = ConfigDict(frozen=True)
 
     id: str
     title: str
@@ -23,7 +21,7 @@ class Thread(BaseModel):
     turns: int
 
 
-class ThreadTurn(BaseModel):
+class ThreadTurn(BaseModel, frozen=True):
     """A question of a thread, and its result once it is finished; ``number`` counts from 1, and ``run`` is its id.
 
     ``given_standalone`` is a person's correction of what the question means, and ``options`` are the fields of
@@ -31,8 +29,6 @@ class ThreadTurn(BaseModel):
     that corrects another ``replaces`` its run; the other is then ``replaced``: it is kept, and no part of the
     conversation. ``message`` says why a turn failed, and ``numbered`` is the answer with the numbers of its citations.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     run: str
     thread: str

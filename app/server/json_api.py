@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Depends, Header, Query, Request, Response
 from fastapi.responses import StreamingResponse
 from fastapi.sse import format_sse_event
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from app.checking.text_to_check import TextToCheck, text_of
 from app.conversations.feedback import Feedback
@@ -34,10 +34,8 @@ Form = Annotated[Literal["markdown", "json", "html"], Query(alias="format")]
 PICTURE_POLICY = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox"}
 
 
-class EarlierTurn(BaseModel):
+class EarlierTurn(BaseModel, extra="forbid"):
     """An earlier question and its answer; ``standalone`` is what the question was taken to mean, if it is known."""
-
-    model_config = ConfigDict(extra="forbid")
 
     question: str
     answer: str = ""
@@ -62,10 +60,8 @@ class Question(AskOptions):
     standalone: str | None = None
 
 
-class GivenText(BaseModel):
+class GivenText(BaseModel, extra="forbid"):
     """A text to check, and what it is called."""
-
-    model_config = ConfigDict(extra="forbid")
 
     text: str = Field(max_length=LONGEST_TEXT)
     name: str = Field(UNNAMED, min_length=1, max_length=200)

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Request, Response
 from fastapi.sse import format_sse_event
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from app.results.result import Result
 from app.server.errors import answer_to, body_of, refusal, said_by, status_of
@@ -32,18 +32,14 @@ FIRST_MESSAGE = re.compile(r"<chat_history>\s*(?:USER:\s*)?(.*?)\s*(?:\nASSISTAN
 LONGEST_TITLE = 60
 
 
-class StreamOptions(BaseModel):
+class StreamOptions(BaseModel, strict=True):
     """What a stream holds beside the answer."""
-
-    model_config = ConfigDict(strict=True)
 
     include_usage: bool | None = None
 
 
-class ChatRequest(BaseModel):
+class ChatRequest(BaseModel, strict=True):
     """A chat completion; what is not named here is ignored. ``self_rag`` holds the options of `AskOptions`."""
-
-    model_config = ConfigDict(strict=True)
 
     model: str
     messages: list[Message] = Field(min_length=1)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from app.checking.text_to_check import TextToCheck
 from app.conversations.drift import drift_since
@@ -38,10 +38,8 @@ UNNAMED = "Your text"  # that is checked
 FILTERS = {"sources", "pages", "since", "until"}
 
 
-class AskOptions(BaseModel):
+class AskOptions(BaseModel, extra="forbid"):
     """The options of one question; the server's settings apply to those left out."""
-
-    model_config = ConfigDict(extra="forbid")
 
     mode: Literal["adaptive", "always", "never"] | None = None
     strategy: Literal["combined", "per-passage"] | None = None

@@ -4,7 +4,7 @@ import asyncio
 from typing import Annotated
 
 from fastapi import APIRouter, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from app.export import exported_thread
 from app.options import as_text
@@ -16,18 +16,14 @@ from app.server.threads import ThreadRuns
 Title = Annotated[str, Field(max_length=1_000)]
 
 
-class NewThread(BaseModel):
+class NewThread(BaseModel, extra="forbid"):
     """A thread to begin; one without a title gets its first question for a title."""
-
-    model_config = ConfigDict(extra="forbid")
 
     title: Title | None = None
 
 
-class Renamed(BaseModel):
+class Renamed(BaseModel, extra="forbid"):
     """The body of a request to rename a thread."""
-
-    model_config = ConfigDict(extra="forbid")
 
     title: Title
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from app.checking.verification import VerifiedClaim
 from app.options import as_text
@@ -34,10 +34,8 @@ Report = Callable[[str], Awaitable[None]]  # tells the client how far a tool is
 Text = Annotated[str, Field(min_length=1, max_length=LONGEST_QUESTION)]
 
 
-class Arguments(BaseModel):
+class Arguments(BaseModel, extra="forbid"):
     """The arguments of a tool; others are refused."""
-
-    model_config = ConfigDict(extra="forbid")
 
 
 class AskArguments(AskOptions):
