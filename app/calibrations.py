@@ -7,7 +7,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ValidationError
 
 from app.results.stamp import HASH_LENGTH, Stamp, calibration_name, stamp_of, with_library, without_secrets
 from app.settings import Settings
@@ -38,14 +38,12 @@ WHAT = {
 }
 
 
-class LibraryCalibration(BaseModel):
+class LibraryCalibration(BaseModel, frozen=True, extra="forbid"):
     """Thresholds and regressions for one library, what they were fitted for, and what they were worth there.
 
     ``fitted_for`` names the models, the prompts and the critic's own calibration: with others it is not used.
     ``confidences`` are those of the answers to the labels at the cut, of which at most the share ``risk`` is wrong.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     fitted_for: dict[str, str | None]
     fits: Fits

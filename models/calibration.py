@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from core.passages import stated_by
 from core.types import Passage, Verdict
@@ -32,10 +32,8 @@ MAX_COVERAGE_BEHIND = 0.3
 USUAL_SIMILARITY = 0.52
 
 
-class Fit(BaseModel):
+class Fit(BaseModel, frozen=True, extra="forbid"):
     """One logistic regression. Extra features are ignored; a missing one raises KeyError."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     intercept: float
     coefficients: dict[str, float]
@@ -45,14 +43,12 @@ class Fit(BaseModel):
         return expit(self.intercept + sum(value * features[name] for name, value in self.coefficients.items()))
 
 
-class Fits(BaseModel):
+class Fits(BaseModel, frozen=True, extra="forbid"):
     """The regressions fitted for a critic; where one is None, verdicts stay as they are.
 
     ``gate`` belongs to the embedding model instead; if it is None, every passage is graded. ``route`` belongs to both.
     With ``graded`` a support verdict without probabilities gets those of its label, `GRADES`.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     relevance: Fit | None = None
     support: Fit | None = None
@@ -206,14 +202,12 @@ EMBEDDED_FILE = Path(__file__).with_name("embedded.json")
 MINILM_FILE = Path(__file__).with_name("minilm.json")
 
 
-class Calibration(BaseModel):
+class Calibration(BaseModel, frozen=True, extra="forbid"):
     """Thresholds and regressions for one model, identified by its SHA-256, and their provenance.
 
     For a chat model they calibrate it as a critic; for an embedding model they select the passages to grade.
     ``adapters`` are the choices that are asked with an adapter (`adapter_file`), each with the file's SHA-256.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     sha256: str
     thresholds: dict[str, float]

@@ -10,10 +10,10 @@ from functools import cache
 from pathlib import Path
 from typing import Self
 
-from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic import BaseModel, model_validator
 
 
-class Filter(BaseModel):
+class Filter(BaseModel, frozen=True, extra="forbid"):
     """Conditions that a passage must all meet; one without a page or date meets no condition on it.
 
     ``sources`` are shell patterns, one of which must match: consecutive parts of the path, such as the file's name or
@@ -21,8 +21,6 @@ class Filter(BaseModel):
     ``since`` and ``until`` are days, both included, compared with the document's own date, else its file's last
     change.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     sources: tuple[str, ...] = ()
     pages: tuple[int, int] | None = None

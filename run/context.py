@@ -6,7 +6,7 @@ from typing import Any, Literal, Protocol, Self, TypeVar
 
 from langchain_core.documents import Document
 from langchain_core.prompts import ChatPromptTemplate
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from core.types import Fallback, FollowUps, Length, Ratings, Rewriting, Verdict
 from models.calibration import Fits
@@ -25,14 +25,12 @@ LONGER = 4
 NEARLY_NOTHING = 1e-6  # 0 would leave it to the labels
 
 
-class Limits(BaseModel):
+class Limits(BaseModel, frozen=True, extra="forbid"):
     """The bounds of one question.
 
     ``drafts`` counts the first draft and its redrafts for each query. A long answer has at most ``segments``, without
     redrafts: 8, or 50 over a whole document.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     rewrites: int = Field(2, ge=0, le=MOST_ROUNDS)
     drafts: int = Field(2, ge=1, le=MOST_ROUNDS)
@@ -58,7 +56,7 @@ class Limits(BaseModel):
 MOST_STEPS = Limits(rewrites=MOST_ROUNDS, drafts=MOST_ROUNDS, segments=MOST_SEGMENTS).steps
 
 
-class Thresholds(BaseModel):
+class Thresholds(BaseModel, frozen=True, extra="forbid"):
     """The least score with which a verdict of two labels is positive, and with which a passage is graded at all.
 
     ``supported`` is the least P(full) + P(partial) with which a claim is supported at all; at 0 the most probable label
@@ -74,8 +72,6 @@ class Thresholds(BaseModel):
     ``segment`` is the same for a sentence of a long answer, which is left out below it if any other is not.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
     retrieve: float = Field(0.5, ge=0, le=1)
     relevant: float = Field(0.5, ge=0, le=1)
     supported: float = Field(0.0, ge=0, le=1)
@@ -89,17 +85,15 @@ class Thresholds(BaseModel):
     segment: float = Field(0.0, ge=0, le=1)
 
 
-class Weights(BaseModel):
+class Weights(BaseModel, frozen=True, extra="forbid", allow_inf_nan=False):
     """The paper's w_rel, w_sup and w_use, which rank candidates."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     relevance: float = Field(1.0, ge=0)
     support: float = Field(1.0, ge=0)
     usefulness: float = Field(0.5, ge=0)
 
 
-class Context(BaseModel):
+class Context(BaseModel, frozen=True, extra="forbid"):
     """Settings of one run. Each of ``thresholds`` and ``limits`` that is left out is the one that comes with the model.
 
     ``constraints`` are the paper's: with soft ones what the critics say of a candidate weighs in its score, and
@@ -121,8 +115,6 @@ class Context(BaseModel):
     A ``length`` of None is long where the question asks for a summary, a comparison, a list or a report. A long answer
     is written from ``beam`` passages at a time, each by itself.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     mode: Literal["adaptive", "always", "never"] = "adaptive"
     strategy: Literal["combined", "per-passage"] = "combined"

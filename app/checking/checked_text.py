@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from app.checking.verification import VerifiedClaim, verify
 from app.results.result import JudgedClaim, ResultUsage
@@ -31,13 +31,11 @@ class CheckedClaim(JudgedClaim):
     citations: list[int]
 
 
-class CheckedText(BaseModel):
+class CheckedText(BaseModel, frozen=True):
     """A text as it was read, its sentences with their verdicts, and the quotes that support or contradict them.
 
     ``model_dump(mode="json")`` is what ``check --json`` prints.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     text: str
     claims: list[CheckedClaim]

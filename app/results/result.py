@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from app.drawing.picture import Picture, run_picture
 from app.results.stamp import Stamp, bare_stamp
@@ -23,10 +23,8 @@ TABLED = (
 )
 
 
-class JudgedClaim(BaseModel):
+class JudgedClaim(BaseModel, frozen=True):
     """A statement and its verdict."""
-
-    model_config = ConfigDict(frozen=True)
 
     text: str
     label: str
@@ -46,10 +44,8 @@ class CandidateClaim(JudgedClaim):
     quote: types.Quote | None
 
 
-class ResultCandidate(BaseModel):
+class ResultCandidate(BaseModel, frozen=True):
     """A draft that was ranked, its scores, and why it was chosen or not; ``round`` counts from 1."""
-
-    model_config = ConfigDict(frozen=True)
 
     round: int
     text: str
@@ -63,10 +59,8 @@ class ResultCandidate(BaseModel):
     reason: str
 
 
-class FoundPassage(BaseModel):
+class FoundPassage(BaseModel, frozen=True):
     """A passage that a search found."""
-
-    model_config = ConfigDict(frozen=True)
 
     id: str
     source: str
@@ -90,13 +84,11 @@ class ResultUsage(types.Usage):
     seconds: float
 
 
-class Result(BaseModel):
+class Result(BaseModel, frozen=True):
     """The answer with its evidence, its cost and the path that led to it; docs/json.md explains each field.
 
     ``model_dump(mode="json")`` is what ``--json`` prints.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     question: str
     standalone: str

@@ -4,7 +4,7 @@ from contextlib import suppress
 from functools import cache
 
 from langchain_core.language_models import BaseChatModel
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from app.compose import calibration_of, critic_name, name_of
 from app.settings import EMBEDDED, Settings
@@ -18,13 +18,11 @@ from retrieval.library.library import Library
 HASH_LENGTH = 12
 
 
-class Stamp(BaseModel):
+class Stamp(BaseModel, frozen=True):
     """The version, the names of the models, and short hashes of the prompts and of what is indexed.
 
     None is what is not known, as the embedding model and the index of a retriever of the caller's own.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     version: str
     chat_model: str | None = None

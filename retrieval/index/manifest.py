@@ -5,7 +5,7 @@ from contextlib import suppress
 from pathlib import Path
 from urllib.parse import quote
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ValidationError
 
 from core.files import open_private, read_regular
 from retrieval.index.schema import Reached
@@ -14,10 +14,8 @@ NAME = "manifest.json"
 _LARGEST = 64_000_000  # bytes, mostly of paths
 
 
-class Vectors(BaseModel):
+class Vectors(BaseModel, frozen=True, extra="ignore"):
     """The checksum and size of the intact vector file, and the point in the index's history that it covers."""
-
-    model_config = ConfigDict(frozen=True, extra="ignore")
 
     sha256: str
     size: int = 1 << 62  # bytes; manifests of before lack it
@@ -25,23 +23,19 @@ class Vectors(BaseModel):
     reached: Reached
 
 
-class Words(BaseModel):
+class Words(BaseModel, frozen=True, extra="ignore"):
     """The checksum of the keyword index in the database, and the point in the index's history that it is of."""
-
-    model_config = ConfigDict(frozen=True, extra="ignore")
 
     seal: int
     reached: Reached
 
 
-class Manifest(BaseModel):
+class Manifest(BaseModel, frozen=True, extra="ignore"):
     """A copy of the database's roots, readable when it is damaged, and what is derived from the index of this id.
 
     Paths in ``roots`` are quoted as in a URL, as a file's name need not be text. Links in the roots in
     ``follow_links`` are followed wherever they lead. ``excluded`` are patterns of files that are left out.
     """
-
-    model_config = ConfigDict(frozen=True, extra="ignore")
 
     format: int
     index: str

@@ -8,7 +8,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from functools import cache
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from core.errors import damaged
 from retrieval.store import Roots
@@ -177,10 +177,8 @@ _FOLLOW = "follow_links "
 _EXCLUDE = "exclude "
 
 
-class Reached(BaseModel):
+class Reached(BaseModel, frozen=True):
     """A point in the index's history: the highest passage id, and the number of the last removal."""
-
-    model_config = ConfigDict(frozen=True)
 
     passage: int = 0
     removal: int = 0
