@@ -1,8 +1,9 @@
 """Run calls concurrently, and long text rules off the event loop."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
 from functools import partial
 from typing import ParamSpec, TypeVar
 
@@ -11,16 +12,22 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-async def gather(calls: Iterable[Awaitable[T]]) -> list[T]:
-    """Return the results in order; the first error cancels the other calls before it is raised."""
+@asynccontextmanager
+async def meanwhile(*calls: Awaitable[T]) -> AsyncGenerator[Sequence[asyncio.Future[T]], None]:
+    """Run calls while the block lasts; at its end those that have not ended are cancelled, and waited for."""
     tasks = [asyncio.ensure_future(call) for call in calls]
     try:
-        return await asyncio.gather(*tasks)
-    except BaseException:
+        yield tasks
+    finally:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        raise
+
+
+async def gather(calls: Iterable[Awaitable[T]]) -> list[T]:
+    """Return the results in order; the first error cancels the other calls before it is raised."""
+    async with meanwhile(*calls) as tasks:
+        return await asyncio.gather(*tasks)
 
 
 async def gather_bounded(

@@ -15,7 +15,7 @@ from core.errors import RequestError
 from core.text import clean
 from core.types import Citation, Usage, add_usage, no_usage
 from grounding.checkable import Checkable, checkable
-from nodes.concurrency import gather_bounded, off_loop
+from nodes.concurrency import gather_bounded, meanwhile, off_loop
 from run.context import Context, Services
 
 MOST_CLAIMS = 10_000
@@ -101,15 +101,11 @@ async def check_events(
 ) -> AsyncGenerator[ClaimChecked | TextChecked, None]:
     """Yield what ``check``, which is given where to report its progress, does; closing the generator ends it."""
     events: asyncio.Queue[ClaimChecked | None] = asyncio.Queue()
-    checking = asyncio.create_task(check(lambda done, total: events.put_nowait(ClaimChecked(done, total))))
-    checking.add_done_callback(lambda _: events.put_nowait(None))
-    try:
+    async with meanwhile(check(lambda done, total: events.put_nowait(ClaimChecked(done, total)))) as (checking,):
+        checking.add_done_callback(lambda _: events.put_nowait(None))
         while (event := await events.get()) is not None:
             yield event
         yield TextChecked(await checking)
-    finally:
-        checking.cancel()
-        await asyncio.gather(checking, return_exceptions=True)
 
 
 def put_together(

@@ -21,6 +21,7 @@ from app.server.runs import Kind, Run, RunEvent, UnknownRunError
 from app.server.threads import EXPIRE_SECONDS, ThreadRuns
 from core.errors import RequestError, SelfRAGError
 from core.text import as_json
+from nodes.concurrency import meanwhile
 
 POLL_SECONDS = 0.2  # between two looks for events that other servers keep
 TAKE_SECONDS = 1.0  # between two looks for runs that nobody answers any more
@@ -54,16 +55,13 @@ class SharedRuns:
         """Look at the table while the block lasts; then end what is being answered, and leave the rest to others."""
         expire = partial(self._call, self._table.expire)
         loops = ((self._poll, POLL_SECONDS), (self._take_over, TAKE_SECONDS), (expire, EXPIRE_SECONDS))
-        looking = [asyncio.create_task(self._each(seconds, look)) for look, seconds in loops]
-        try:
-            yield
-        finally:
-            self._asking.runs.closing = True
-            await self._drain()
-            for one in looking:
-                one.cancel()
-            await asyncio.gather(*looking, return_exceptions=True)
-            self._threads.shutdown()
+        with self._threads:
+            async with meanwhile(*(self._each(seconds, look) for look, seconds in loops)):
+                try:
+                    yield
+                finally:
+                    self._asking.runs.closing = True
+                    await self._drain()
 
     async def start(self, run: Run, asked: Asked) -> Run:
         """Keep a new run, and queue it here. Raises `QueueFullError`, and `StoreUnavailable`."""

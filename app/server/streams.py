@@ -6,6 +6,7 @@ from fastapi import Request
 from sse_starlette.sse import AppStatus, EventSourceResponse
 
 from app.server.runs import Run
+from nodes.concurrency import meanwhile
 
 # The package would cut what is being answered at SIGTERM, for which the server waits.
 AppStatus.enable_automatic_graceful_drain = False
@@ -20,13 +21,8 @@ class EventStream(EventSourceResponse):
 
 async def wait_for(run: Run, request: Request) -> None:
     """Return when the run has ended, or its client has gone away."""
-    waiting = [asyncio.create_task(run.wait()), asyncio.create_task(_gone(request))]
-    try:
+    async with meanwhile(run.wait(), _gone(request)) as waiting:
         await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        for task in waiting:
-            task.cancel()
-        await asyncio.gather(*waiting, return_exceptions=True)
 
 
 async def _gone(request: Request) -> None:

@@ -13,6 +13,7 @@ from app.results.events import NodeFinished, NodeStarted
 from app.server.asking import Asking
 from app.server.runs import INTERNAL, Run, State, UnknownRunError, finish, record
 from core.errors import SelfRAGError
+from nodes.concurrency import meanwhile
 from run.context import Context
 
 EXPIRE_SECONDS = 3_600.0  # from one look for old threads to the next
@@ -41,12 +42,10 @@ class ThreadRuns:
         """Go on with what was cut off, and delete what is old; at the end leave what is running to the next start."""
         if self.shared is None:
             await self._resume_all()
-        expiring = asyncio.create_task(self._expire())
         try:
-            yield
+            async with meanwhile(self._expire()):
+                yield
         finally:
-            expiring.cancel()
-            await asyncio.gather(expiring, return_exceptions=True)
             self.answers.leave()
 
     async def start(
