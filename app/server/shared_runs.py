@@ -18,7 +18,7 @@ from app.results.result import Result
 from app.server.asking import Asked, Asking
 from app.server.errors import said_by
 from app.server.runs import Kind, Run, RunEvent, UnknownRunError
-from app.server.threads import EXPIRE_SECONDS, ThreadRuns
+from app.server.threads import EXPIRE_SECONDS, ThreadRuns, repeated
 from core.errors import RequestError, SelfRAGError
 from core.text import as_json
 from nodes.concurrency import meanwhile
@@ -56,7 +56,7 @@ class SharedRuns:
         expire = partial(self._call, self._table.expire)
         loops = ((self._poll, POLL_SECONDS), (self._take_over, TAKE_SECONDS), (expire, EXPIRE_SECONDS))
         with self._threads:
-            async with meanwhile(*(self._each(seconds, look) for look, seconds in loops)):
+            async with meanwhile(*(repeated(look, seconds, logging.DEBUG) for look, seconds in loops)):
                 try:
                     yield
                 finally:
@@ -236,16 +236,6 @@ class SharedRuns:
             await asyncio.gather(run.task, return_exceptions=True)
         if lease:
             await self._call(lease.release)
-
-    async def _each(self, seconds: float, look: Callable[[], Any]) -> None:
-        while True:
-            await asyncio.sleep(seconds)
-            try:
-                await look()
-            except RequestError as error:  # the database is away
-                log.debug("%s", error)
-            except Exception:
-                log.exception("the table of runs was not looked at")
 
     async def _call(self, function: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._threads, function)

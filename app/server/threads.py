@@ -3,8 +3,9 @@
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from typing import Any, Protocol
 
 from app.conversations.answering import ThreadAnswers
@@ -12,7 +13,7 @@ from app.conversations.thread import ThreadBusyError, ThreadStorageError, Thread
 from app.results.events import NodeFinished, NodeStarted
 from app.server.asking import Asking
 from app.server.runs import INTERNAL, Run, State, UnknownRunError, finish, record
-from core.errors import SelfRAGError
+from core.errors import RequestError, SelfRAGError
 from nodes.concurrency import meanwhile
 from run.context import Context
 
@@ -43,7 +44,7 @@ class ThreadRuns:
         if self.shared is None:
             await self._resume_all()
         try:
-            async with meanwhile(self._expire()):
+            async with meanwhile(repeated(partial(asyncio.to_thread, self.threads.expire), EXPIRE_SECONDS)):
                 yield
         finally:
             self.answers.leave()
@@ -139,14 +140,6 @@ class ThreadRuns:
         except ThreadStorageError as error:
             log.warning("%s", error)
 
-    async def _expire(self) -> None:
-        while True:
-            await asyncio.sleep(EXPIRE_SECONDS)
-            try:
-                await asyncio.to_thread(self.threads.expire)
-            except ThreadStorageError as error:
-                log.warning("%s", error)
-
     def _described(self, turn: ThreadTurn, owner: str) -> dict[str, Any]:
         state: State = turn.state
         result = turn.result
@@ -168,6 +161,18 @@ class ThreadRuns:
             "replaced": turn.replaced,
             "began": turn.began.isoformat(timespec="seconds"),
         }
+
+
+async def repeated(look: Callable[[], Awaitable[object]], seconds: float, level: int = logging.WARNING) -> None:
+    """Look at what is kept every so many seconds, for as long as the task lasts; a look that fails is only logged."""
+    while True:
+        await asyncio.sleep(seconds)
+        try:
+            await look()
+        except RequestError as error:  # the disk is full, or the database away
+            log.log(level, "%s", error)
+        except Exception:
+            log.exception("what is kept was not looked at")
 
 
 def _new_run(turn: ThreadTurn, owner: str) -> Run:
