@@ -106,13 +106,9 @@ class ThreadRuns:
         _tell_end(turn, run)
         return run
 
-    async def described_turns(self, thread: str, owner: str) -> list[dict[str, Any]]:
+    def described_turns(self, thread: str, owner: str) -> list[dict[str, Any]]:
         """Return the turns of a thread without their results; of one that is running here, as far as it is."""
-
-        def described() -> list[dict[str, Any]]:
-            return [self._described(turn, owner) for turn in self.threads.each_turn(thread, owner)]
-
-        return await asyncio.to_thread(described)
+        return [self._described(turn, owner) for turn in self.threads.each_turn(thread, owner)]
 
     async def delete(self, thread: str, owner: str) -> None:
         """End what runs in a thread, and delete it for good. Raises `UnknownThreadError` and `ThreadBusyError`."""

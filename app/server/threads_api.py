@@ -61,7 +61,8 @@ def threads_api(runs: ThreadRuns) -> APIRouter:
     async def get(id_: str, owner: Owner) -> Response:
         """Return a thread with its turns; the result of each is that of its run."""
         thread = await asyncio.to_thread(threads.get, id_, owner)
-        return json_response(thread.model_dump(mode="json") | {"turns": await runs.described_turns(id_, owner)})
+        turns = await asyncio.to_thread(runs.described_turns, id_, owner)
+        return json_response(thread.model_dump(mode="json") | {"turns": turns})
 
     @router.patch("/{id_}")
     async def rename(id_: str, given: Renamed, owner: Owner) -> Response:
