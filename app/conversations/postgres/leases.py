@@ -3,6 +3,7 @@
 import logging
 import secrets
 import threading
+from collections.abc import Sequence
 from typing import Any, Self
 
 from app.conversations.postgres.database import SharedDatabase
@@ -30,6 +31,7 @@ ON CONFLICT (name) DO UPDATE SET process = excluded.process, token = excluded.to
 RETURNING token
 """  # noqa: S608 - of constants
 RELEASE = "DELETE FROM leases WHERE name = %s AND token = %s"
+FORGOTTEN = "DELETE FROM leases WHERE process = %s AND token <> ALL(%s)"
 # A row that is shared cannot be taken over before the transaction ends.
 HELD = "SELECT 1 FROM leases WHERE name = %s AND process = %s AND token = %s FOR SHARE"
 
@@ -48,7 +50,8 @@ class Lease:
             raise LeaseLostError
 
     def release(self) -> None:
-        self._leases.release(self)
+        self.forget()
+        self._leases.write((RELEASE, (self.name, self.token)))
 
     def forget(self) -> None:
         """Hold it no more, without a word to the database: another process has it, or a transaction deleted it."""
@@ -85,11 +88,12 @@ class Leases:
             self.held.add(row[0])
         return Lease(self, name, row[0])
 
-    def release(self, lease: Lease) -> None:
-        lease.forget()
+    def write(self, *statements: tuple[str, Sequence[Any]]) -> None:
+        """Execute statements in a transaction; a failure is only logged: silence, or the next beat, does the same."""
         try:
             with self._database.transaction() as connection:
-                connection.execute(RELEASE, (lease.name, lease.token))
+                for statement, values in statements:
+                    connection.execute(statement.encode(), values)
         except RequestError as error:
             log.warning("%s", error)
 
@@ -98,12 +102,8 @@ class Leases:
         self._closing.set()
         if self._beating:
             self._beating.join()
-        try:
-            with self._database.transaction() as connection:
-                connection.execute("DELETE FROM leases WHERE process = %s", (self.process,))
-                connection.execute("DELETE FROM processes WHERE name = %s", (self.process,))
-        except RequestError as error:
-            log.warning("%s", error)
+        own = (self.process,)
+        self.write(("DELETE FROM leases WHERE process = %s", own), ("DELETE FROM processes WHERE name = %s", own))
 
     def _start(self) -> None:
         with self._changing:
@@ -113,10 +113,5 @@ class Leases:
 
     def _beat(self) -> None:
         while not self._closing.wait(self.silence / BEATS):
-            try:
-                with self._changing, self._database.transaction() as connection:
-                    connection.execute(SEEN, (self.process,))
-                    given: tuple[Any, ...] = (self.process, list(self.held))
-                    connection.execute("DELETE FROM leases WHERE process = %s AND token <> ALL(%s)", given)
-            except RequestError as error:
-                log.warning("%s", error)
+            with self._changing:
+                self.write((SEEN, (self.process,)), (FORGOTTEN, (self.process, list(self.held))))
