@@ -12,11 +12,10 @@ from typing import Any, TypeVar
 
 from app.checking.checked_text import CheckedText
 from app.conversations.postgres.leases import Lease
-from app.conversations.postgres.runs import Ending, KeptEvent, KeptRun, RunTable
+from app.conversations.postgres.runs import ENDS, KeptEvent, KeptRun, RunTable
 from app.conversations.thread import LeaseLostError, ThreadBusyError
 from app.results.result import Result
 from app.server.asking import Asked, Asking
-from app.server.errors import said_by
 from app.server.runs import Kind, Run, RunEvent, UnknownRunError
 from app.server.threads import EXPIRE_SECONDS, ThreadRuns, repeated
 from core.errors import RequestError, SelfRAGError
@@ -29,7 +28,6 @@ END_SECONDS = 10.0  # to wait for another server that is to end a run
 DRAIN_SECONDS = 20.0  # in which what is being answered may end when the server does
 RETRY_SECONDS = 1.0  # before events are kept again that could not be
 CALLS_AT_ONCE = 8  # to the database
-ENDS = {"finished", "failed", "cancelled"}
 T = TypeVar("T")
 log = logging.getLogger("selfrag.server")
 
@@ -105,14 +103,10 @@ class SharedRuns:
     async def keep(self, run: Run, events: Sequence[RunEvent]) -> bool:
         """Keep events of a run; while the database is away, try again. False if another server has the run."""
         kept = [KeptEvent(run.id, one.number, one.kind, _with_numbers(one, run)) for one in events]
-        ending = None
-        if events[-1].kind in ENDS:
-            outcome = run.result.outcome if run.result else None
-            ending = Ending(events[-1].kind, outcome, said_by(run.error) if run.error else None)
         told = False
         while lease := self._leases.get(run.id):
             try:
-                await self._call(partial(self._table.append, run.id, lease, kept, ending))
+                await self._call(partial(self._table.append, run.id, lease, kept))
             except LeaseLostError:
                 self._lose(run)
             except RequestError as error:
@@ -120,7 +114,7 @@ class SharedRuns:
                 told = True
                 await asyncio.sleep(RETRY_SECONDS)
             else:
-                if ending:
+                if kept[-1].kind in ENDS:
                     self._leases.pop(run.id, None)
                 return True
         return False

@@ -11,9 +11,10 @@ from psycopg.rows import class_row
 from app.conversations.postgres.checkpoints import REMOVE, SharedSaver
 from app.conversations.postgres.database import Marked, SharedDatabase
 from app.conversations.postgres.leases import ALIVE, RELEASE, Lease, Leases
-from core.text import as_json, clean
+from core.text import as_json, clean, one_line
 
 KEPT_HOURS = 24  # of an ended run of a thread, whose turn keeps its answer
+ENDS = {"finished", "failed", "cancelled"}  # events that end a run, and its state then
 MOST_KEPT = 100  # ended runs of one owner that are in no thread
 NEW = """
 INSERT INTO runs (id, owner, kind, thread, question, asked, began, outlives) VALUES (%s, %s, %s, %s, %s, %s, %s, %s)
@@ -61,14 +62,6 @@ class KeptEvent(NamedTuple):
     data: dict[str, Any]
 
 
-class Ending(NamedTuple):
-    """How a run ended."""
-
-    state: str
-    outcome: str | None = None
-    message: str | None = None
-
-
 @dataclass(frozen=True)
 class KeptRun:
     """A run as it is kept; ``events`` counts them, and ``asked`` is the JSON that it was asked with."""
@@ -111,21 +104,20 @@ class RunTable:
         """Take a run. Raises `ThreadBusyError` if a process that is alive has it."""
         return self._leases.take(f"run {id_}")
 
-    def append(self, id_: str, lease: Lease, events: Sequence[KeptEvent], ending: Ending | None) -> None:
-        """Keep events; with the last, how the run ended, which releases it.
-
-        Raises `LeaseLostError` if another process has it.
-        """
+    def append(self, id_: str, lease: Lease, events: Sequence[KeptEvent]) -> None:
+        """Keep events; a last one that ends the run releases it. Raises `LeaseLostError` if another process has it."""
+        last = events[-1]
         with self._database.transaction() as connection:
             lease.require(Marked(connection))
             rows = [(id_, one.number, one.kind, as_json(one.data)) for one in events]
             connection.cursor().executemany("INSERT INTO events VALUES (%s, %s, %s, %s)", rows)
-            if ending:
-                connection.execute(END, (ending.state, ending.outcome, ending.message and clean(ending.message), id_))
+            if last.kind in ENDS:
+                outcome, message = last.data.get("result", {}).get("outcome"), last.data.get("message")
+                connection.execute(END, (last.kind, outcome, message and one_line(message), id_))
                 for statement in REMOVE:
                     connection.execute(statement.encode(), ([id_],))
                 connection.execute(RELEASE, (lease.name, lease.token))
-        if ending:
+        if last.kind in ENDS:
             lease.forget()
 
     def get(self, id_: str, owner: str) -> KeptRun | None:

@@ -326,7 +326,7 @@ async def test_a_run_whose_end_has_just_been_kept_is_not_taken_for_lost(
 
     def slow(*given: Any) -> None:
         append(*given)
-        if given[-1]:  # the end, with which the lease is released
+        if given[-1][-1].kind == "finished":  # the end, with which the lease is released
             kept.set()
             assert looked.wait(timeout=30), "the server looks at the table meanwhile"
 
