@@ -87,6 +87,11 @@ class SharedDatabase:
             connection.execute(_USE)
             yield connection
 
+    def rows(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
+        """Return the rows of one statement, which has ``%s`` for each value, in a transaction of its own."""
+        with self.transaction() as connection:
+            return connection.execute(statement.encode(), values).fetchall()
+
 
 class Marked:
     """A connection whose statements may have ``?`` for each value, and whose rows are read by name."""

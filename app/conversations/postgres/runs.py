@@ -133,8 +133,7 @@ class RunTable:
 
     def events(self, known: Mapping[str, int]) -> list[KeptEvent]:
         """Return the events of runs after the number that is known of each, a few thousand at a time."""
-        with self._database.transaction() as connection:
-            rows = connection.execute(EVENTS, (list(known), list(known.values()))).fetchall()
+        rows = self._database.rows(EVENTS, list(known), list(known.values()))
         return [KeptEvent(run, number, kind, json.loads(data)) for run, number, kind, data in rows]
 
     def cancel(self, id_: str) -> None:
@@ -144,16 +143,12 @@ class RunTable:
 
     def cancel_thread(self, thread: str) -> bool:
         """Ask for the end of what runs in a thread; tell whether anything does."""
-        with self._database.transaction() as connection:
-            found = connection.execute(
-                "UPDATE runs SET cancelled = true WHERE thread = %s AND state = 'unfinished' RETURNING id", (thread,)
-            )
-            return found.fetchone() is not None
+        cancel = "UPDATE runs SET cancelled = true WHERE thread = %s AND state = 'unfinished' RETURNING id"
+        return bool(self._database.rows(cancel, thread))
 
     def stopped(self, held: Mapping[str, Lease]) -> tuple[list[str], list[str]]:
         """Return those of the runs that this process has which are to be ended, and those that another has now."""
-        with self._database.transaction() as connection:
-            rows = connection.execute(STOPPED, (list(held), [one.token for one in held.values()])).fetchall()
+        rows = self._database.rows(STOPPED, list(held), [one.token for one in held.values()])
         return [id_ for id_, lost in rows if not lost], [id_ for id_, lost in rows if lost]
 
     def saver(self, lease: Lease) -> SharedSaver:

@@ -55,9 +55,7 @@ class SharedThreads(ThreadTables):
         return lease
 
     def has_checkpoints(self, run: str) -> bool:
-        with self.database.transaction() as connection:
-            found = connection.execute("SELECT 1 FROM checkpoints WHERE thread_id = %s LIMIT 1", (run,))
-            return found.fetchone() is not None
+        return bool(self.database.rows("SELECT 1 FROM checkpoints WHERE thread_id = %s LIMIT 1", run))
 
     @asynccontextmanager
     async def checkpointer(self, turn: ThreadTurn) -> AsyncGenerator[SharedSaver | None, None]:
@@ -109,6 +107,5 @@ class SharedFeedback:
             connection.execute(ADD, (run, owner, label))
 
     def labels(self) -> list[Label]:
-        with self._database.transaction() as connection:
-            rows = connection.execute("SELECT label FROM labels").fetchall()
+        rows = self._database.rows("SELECT label FROM labels")
         return sorted(labels_in(row[0].encode() for row in rows), key=lambda one: one.at)
