@@ -1,7 +1,6 @@
 """``serve``: the page, the JSON API, OpenAI's API and MCP, on this machine unless there are tokens."""
 
 import argparse
-import ipaddress
 import signal
 import socket
 import webbrowser
@@ -13,7 +12,7 @@ from app.conversations.opening import open_feedback, open_threads
 from app.conversations.tables import ThreadTables
 from app.front_door import SelfRAG
 from app.libraries import open_served, open_shared
-from app.server.access import Access, read_tokens
+from app.server.access import Access, address_of, read_tokens
 from app.server.application import create_app
 from app.server.asking import ServerOptions
 from app.server.documents import Documents
@@ -91,12 +90,8 @@ def opened_threads(settings: Settings, screen: Screen) -> ThreadTables | None:
 
 def is_loopback(host: str) -> bool:
     """True for an address that only this machine reaches."""
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
+    address = address_of(host)
+    return host == "localhost" or (address is not None and address.is_loopback)
 
 
 def _started(screen: Screen, address: str, *, open_page: bool) -> None:

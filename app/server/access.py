@@ -8,6 +8,7 @@ import re
 import time
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -85,7 +86,7 @@ class Access:
     def is_own_host(self, host: str) -> bool:
         """True for a Host header that names this server by an address or a name that it has."""
         name = _host_of(host)
-        return name == "localhost" or name in self.hosts or _is_address(name)
+        return name == "localhost" or name in self.hosts or address_of(name) is not None
 
     def _is_own(self, origin: str, host: str) -> bool:
         """True for a page of this server, perhaps behind a proxy that goes by an allowed name."""
@@ -222,9 +223,8 @@ def _host_of(host: str) -> str:
         return ""
 
 
-def _is_address(name: str) -> bool:
-    try:
-        ipaddress.ip_address(name)
-    except ValueError:
-        return False
-    return True
+def address_of(name: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """Return the address that stands for a host; None for a name."""
+    with suppress(ValueError):
+        return ipaddress.ip_address(name)
+    return None
