@@ -69,22 +69,19 @@ def library_to_ask(
     Raises `RequestError` where there is nothing to ask, or nothing that fits the filter ``within``; with ``complete``
     also where another process is writing the index, which is otherwise asked as far as it is.
     """
-    if docs:
-        return _in_step(open_docs(docs, settings, screen), screen, within, complete)
-    library = open_own(settings, screen)
+    library = open_docs(docs, settings, screen) if docs else open_own(settings, screen)
     sync(library, screen, complete)  # first: its folders may have got their first document, or lost their last
-    if library.sources():
-        library.require_passages(within)
-        return library
-    library.close()
-    sample = open_docs([SAMPLE], settings, screen)
-    if sample.empty:  # it is asked for the first time
-        screen.note(
-            f"your library is empty, so this asks the sample in {shown(SAMPLE)}; add yours: python -m app index PATH"
-        )
-    else:
-        screen.remark(f"asking the sample in {shown(SAMPLE)}")
-    return _in_step(sample, screen, within, complete)
+    if not docs and not library.sources():
+        library.close()
+        library = open_docs([SAMPLE], settings, screen)
+        if library.empty:  # it is asked for the first time
+            asked = f"your library is empty, so this asks the sample in {shown(SAMPLE)}"
+            screen.note(f"{asked}; add yours: python -m app index PATH")
+        else:
+            screen.remark(f"asking the sample in {shown(SAMPLE)}")
+        sync(library, screen, complete)
+    library.require_passages(within)
+    return library
 
 
 def open_docs(docs: Sequence[Path], settings: Settings, screen: Screen) -> Library:
@@ -175,12 +172,6 @@ def home_of(url: str, settings: Settings) -> Path | None:
         for file in home.glob("*/index.sqlite"):
             make_private(file.parent)
     return home
-
-
-def _in_step(library: Library, screen: Screen, within: Filter | None, complete: bool) -> Library:
-    sync(library, screen, complete)
-    library.require_passages(within)
-    return library
 
 
 def sync(library: Library, screen: Screen, complete: bool) -> None:
