@@ -166,7 +166,9 @@ def embedded_server(settings: Settings, progress: Progress | None = None) -> Emb
     """This process's server of the embedded model, started, with the adapters that were trained for its file."""
     calibration = calibration_of(EMBEDDED, settings)
     adapters = [adapter_file(choice) for choice in calibration.adapters] if calibration else []
-    return serve(chat_file(settings, progress), prefixes_of(settings), adapters)
+    # The fixed parts of the prompts that a question is most often asked with; the first one needed comes last.
+    prompts = (FITS.messages, QUERY_TABLE, USEFULNESS.messages, RETRIEVE.messages, FIXED)
+    return serve(chat_file(settings, progress), Prefixes(settings.models_folder / "prefixes", prompts), adapters)
 
 
 def chat_over(model: BaseChatModel, settings: Settings) -> Chat:
@@ -184,12 +186,6 @@ def chat_over(model: BaseChatModel, settings: Settings) -> Chat:
 def name_of(model: BaseChatModel) -> str:
     """The name of a LangChain chat model; that of its class where it has none."""
     return str(getattr(model, "model_name", None) or getattr(model, "model", None) or type(model).__name__)
-
-
-def prefixes_of(settings: Settings) -> Prefixes:
-    """The fixed parts of the prompts that a question is most often asked with; the first one needed comes last."""
-    prompts = (FITS.messages, QUERY_TABLE, USEFULNESS.messages, RETRIEVE.messages, FIXED)
-    return Prefixes(settings.models_folder / "prefixes", prompts)
 
 
 def chat_file(settings: Settings, progress: Progress | None = None) -> Path:
