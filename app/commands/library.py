@@ -146,15 +146,10 @@ def opened_filled(url: str, name: str, settings: Settings) -> Iterator[Store]:
     raise RequestError(f"There is nothing in the library {name!r} there: look at the store's address and the name.")
 
 
-@contextmanager
-def opened(url: str, name: str, settings: Settings, model: str | None = None) -> Iterator[Store]:
+def opened(url: str, name: str, settings: Settings, model: str | None = None) -> AbstractContextManager[Store]:
     """Open the store of a library without its embedding model: nothing is embedded."""
-    unused = FakeEmbeddings(size=1)
-    machine = machine_of(settings)
-    with closing(
-        open_store(url, name, Model(unused, model or ""), home=home_of(url, settings), machine=machine)
-    ) as store:
-        yield store
+    unused = Model(FakeEmbeddings(size=1), model or "")
+    return closing(open_store(url, name, unused, home=home_of(url, settings), machine=machine_of(settings)))
 
 
 def held(store: Store) -> AbstractContextManager[None]:
