@@ -135,10 +135,12 @@ def require_writable_file(path: Path) -> None:
         raise unwritable(path, error) from error
 
 
-def write_file(path: Path, data: bytes) -> None:
-    """Write a file that the user alone may read. Raises `RequestError` where it cannot be written."""
+def write_file(path: Path, data: bytes, *, new: bool = False) -> None:
+    """Write a file that the user alone may read, a ``new`` one over none. Raises `RequestError` where it cannot be."""
     try:
-        write_private(path, data)
+        write_private(path, data, new=new)
+    except FileExistsError as error:
+        raise RequestError(f"{shown(path)} is there already: name a new file.") from error
     except OSError as error:
         raise unwritable(path, error) from error
 

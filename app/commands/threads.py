@@ -9,12 +9,11 @@ from app.conversations.opening import open_threads
 from app.conversations.tables import ThreadTables
 from app.conversations.thread import Thread, ThreadTurn
 from app.export import exported_thread
-from app.options import as_text, require_suffix, unwritable
+from app.options import as_text, require_suffix, write_file
 from app.settings import load_settings
 from app.terminal.screen import Screen
 from app.terminal.show import show_citations
 from core.errors import RequestError
-from core.files import write_private
 from core.text import shortened, shown
 
 FORMS = {".md": "markdown", ".json": "json", ".html": "html"}
@@ -102,9 +101,4 @@ def export_thread(kept: ThreadTables, thread: Thread, path: Path) -> None:
     """Write a thread with its evidence into a new file, in the form that its ending names. Raises `RequestError`."""
     require_suffix(path, *FORMS)
     text = exported_thread(kept.get(thread.id), kept.turns(thread.id), FORMS[path.suffix.lower()])
-    try:
-        write_private(path, text.encode("utf-8", "replace"), new=True)
-    except FileExistsError as error:
-        raise RequestError(f"{shown(path)} is there already: name a new file.") from error
-    except OSError as error:
-        raise unwritable(path, error) from error
+    write_file(path, text.encode("utf-8", "replace"), new=True)
