@@ -29,6 +29,17 @@ PURPOSES = {
     "compare_answers": "do documents disagree?",
     "finish": "outcome and citations",
 }
+STYLE = {
+    "text": "font-family:system-ui,-apple-system,'Segoe UI','DejaVu Sans',sans-serif;font-size:11px",
+    ".name": "font-size:13px;font-weight:bold",
+    ".question": "font-size:15px;font-weight:bold",
+    ".answer": "font-size:13px",
+    ".loop": "font-size:17px;font-weight:bold",
+    ".edge": "fill:none;stroke-width:1.4",
+    ".edge.wide": "stroke-width:2.6",
+    ".node": "stroke-width:1.4",
+    ".node.wide": "stroke-width:2.2",
+}
 ROLES = "ink muted pale line paper box requery requery-area regenerate regenerate-area good bad".split()
 LIGHT, DARK = (
     dict(zip(ROLES, colours.split(), strict=True))
@@ -46,7 +57,7 @@ def page(layout: Layout, body: Html, title: str, header: float) -> str:
     return tag(
         "svg",
         tag("title", title),
-        Html(f"<style>{_style()}{_colours(LIGHT)}{dark}</style>"),
+        Html(f"<style>{_scoped(STYLE)}{_colours(LIGHT)}{dark}</style>"),
         tag("rect", class_="paper", x=-layout.half, y=-header - MARGIN, width=width, height=height, rx=8),
         body,
         xmlns="http://www.w3.org/2000/svg",
@@ -59,25 +70,8 @@ def page(layout: Layout, body: Html, title: str, header: float) -> str:
     )
 
 
-def _style() -> str:
-    rules = {
-        "text": "font-family:system-ui,-apple-system,'Segoe UI','DejaVu Sans',sans-serif;font-size:11px",
-        ".name": "font-size:13px;font-weight:bold",
-        ".question": "font-size:15px;font-weight:bold",
-        ".answer": "font-size:13px",
-        ".loop": "font-size:17px;font-weight:bold",
-        ".edge": "fill:none;stroke-width:1.4",
-        ".edge.wide": "stroke-width:2.6",
-        ".node": "stroke-width:1.4",
-        ".node.wide": "stroke-width:2.2",
-    }
-    return _scoped(rules)
-
-
 def _colours(colours: Mapping[str, str]) -> str:
-    rules = {".paper": f"fill:{colours['paper']}", ".box": f"fill:{colours['box']}"}
-    for name in ("requery-area", "regenerate-area"):
-        rules[f".{name}"] = f"fill:{colours[name]}"
+    rules = {f".{name}": f"fill:{colours[name]}" for name in ("paper", "box", "requery-area", "regenerate-area")}
     for name in ("ink", "muted", "pale", "line", "requery", "regenerate", "good", "bad"):
         rules[f"text.{name},.self-rag .tip.{name}"] = f"fill:{colours[name]}"
         rules[f".edge.{name},.self-rag .node.{name}"] = f"stroke:{colours[name]}"
