@@ -13,7 +13,7 @@ from typing import Any
 FOLDER_MODE = 0o700
 FILE_MODE = 0o600
 _SEPARATOR = os.fsencode(os.sep)
-_BINARY = getattr(os, "O_BINARY", 0)
+_NONBLOCKING = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_BINARY", 0)
 
 
 class NotRegularFileError(OSError):
@@ -80,7 +80,7 @@ def open_private(path: Path, flags: int) -> int:
     but a regular file, and ``OSError``.
     """
     try:
-        descriptor = os.open(path, flags | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | _nonblocking(), FILE_MODE)
+        descriptor = os.open(path, flags | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | _NONBLOCKING, FILE_MODE)
     except OSError as error:
         if error.errno == errno.ELOOP and path.is_symlink():
             raise NotRegularFileError(path, "it is a link") from error
@@ -133,7 +133,7 @@ def open_regular_descriptor(path: Path, *, follow_links: bool = True) -> int:
     """
     require_regular(path, follow_links=follow_links)  # checked before opening, too: opening a device can have effects
     nofollow = 0 if follow_links else getattr(os, "O_NOFOLLOW", 0)
-    descriptor = os.open(path, os.O_RDONLY | nofollow | _nonblocking())
+    descriptor = os.open(path, os.O_RDONLY | nofollow | _NONBLOCKING)
     try:
         _require_regular(path, os.fstat(descriptor))
     except BaseException:
@@ -208,7 +208,3 @@ def _is_shared(found: os.stat_result) -> bool:
     """Return True for a folder that its owner may only read, or in which users may only delete what is theirs."""
     is_shared = not found.st_mode & stat.S_IWUSR or found.st_mode & stat.S_ISVTX
     return stat.S_ISDIR(found.st_mode) and bool(is_shared)
-
-
-def _nonblocking() -> int:
-    return getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | _BINARY
