@@ -28,7 +28,7 @@ def tracing(enabled: bool | None = None) -> Iterator[None]:
         return
     token = _enabled.set(wanted)
     try:
-        with _traced() if wanted else _untraced():
+        with tracing_context(**{**get_tracing_context(), "enabled": True}) if wanted else _untraced():
             yield
     finally:
         _enabled.reset(token)
@@ -47,12 +47,6 @@ def without_tracers(config: RunnableConfig) -> RunnableConfig:
         if isinstance(handler, LangChainTracer):
             callbacks.remove_handler(handler)
     return {**config, "callbacks": callbacks}
-
-
-@contextmanager
-def _traced() -> Iterator[None]:
-    with tracing_context(**{**get_tracing_context(), "enabled": True}):
-        yield
 
 
 @contextmanager
