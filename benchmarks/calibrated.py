@@ -59,18 +59,10 @@ class Distorted(Critic):
         return Verdict(label=max(after, key=lambda one: after[one]), probabilities=after, reason=verdict["reason"])
 
 
-def by_schema(critic: Critic) -> Critic:
-    return replace(critic, format_selection=FormatSelection(current="schema"))
-
-
-def distorted(critic: Critic) -> Critic:
-    return Distorted(critic.chat, critic.format_selection, critic.budget)
-
-
 MODELS: dict[str, tuple[bool, Callable[[Critic], Critic]]] = {  # whether it is the user's own file
     "file": (True, lambda critic: critic),
-    "schema": (True, by_schema),
-    "distorted": (False, distorted),
+    "schema": (True, lambda critic: replace(critic, format_selection=FormatSelection(current="schema"))),
+    "distorted": (False, lambda critic: Distorted(critic.chat, critic.format_selection, critic.budget)),
 }
 
 
