@@ -151,7 +151,7 @@ def questions(table: Drawn) -> Iterator[Asked]:
         yield asked("order", kind.most, *_extreme(rows, figures[0], max, kind.column))
     else:
         yield asked("order", kind.least, *_extreme(rows, figures[1], min, kind.column))
-    bound = _bound(rows, figures[0], 0.6)
+    bound = sorted(row[figures[0]] for row in rows)[int(0.6 * len(rows))]
     if table.number % 3:
         above = [row for row in within if row[figures[0]] > bound]
         yield asked(
@@ -352,10 +352,6 @@ def _extreme(rows: Sequence[dict[str, Any]], figure: str, of: Callable[..., Any]
     """Return the names of all rows that have the highest or lowest figure."""
     value = of(row[figure] for row in rows)
     return [row[name] for row in rows if row[figure] == value]
-
-
-def _bound(rows: Sequence[dict[str, Any]], figure: str, share: float) -> Any:
-    return sorted(row[figure] for row in rows)[int(share * len(rows))]
 
 
 def _mean(values: Sequence[float]) -> float:
