@@ -15,7 +15,6 @@ from core.types import (
     DocumentAnswer,
     Outcome,
     Passage,
-    Queried,
     Quote,
     StopReason,
 )
@@ -96,7 +95,7 @@ def with_notes(
         notes += [wording.left_out.format(claim=shortened(one, 200)) for one in state["left_out"][:MOST_LEFT_OUT]]
     notes += [disagreement(conflicts, citations, state["question"], numbers=numbers)] if conflicts else []
     if queried := state.get("queried"):
-        notes.append(basis(queried, state["question"]))
+        notes.append(wording.queried.format(**{**queried, "source": Path(queried["source"]).name}))
     return "\n\n".join([answer, *notes])
 
 
@@ -212,11 +211,6 @@ def disagreement(
         more = [wording.more.format(count=len(ids) - MOST_SOURCES)] if len(ids) > MOST_SOURCES else []
         lines.append(f"- {shortened(conflict['answer'], LONGEST_ANSWER)} ({'; '.join([*sources, *more])})")
     return "\n".join(lines)
-
-
-def basis(queried: Queried, question: str) -> str:
-    """Say which query over which table gave the answer, in the question's language."""
-    return wording_of(question).queried.format(**{**queried, "source": Path(queried["source"]).name})
 
 
 def cite(quote: Quote, passage: Passage, citations: list[Citation]) -> int:
