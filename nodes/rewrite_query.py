@@ -1,7 +1,6 @@
 """Write another query for the same question."""
 
 import re
-from collections.abc import Sequence
 from typing import Any
 
 from langgraph.runtime import Runtime
@@ -41,7 +40,7 @@ async def rewrite_query(state: SelfRAGState, services: Services, runtime: Runtim
             return {"describes": None, "relevant": relevant, "decided": decided}
     query = await written_query(state, services) if runtime.context.rewriting != "names" else ""
     query = query[:LONGEST_QUERY]
-    if not query or _is_among(tried, query):
+    if not query or cleaned(query).casefold() in {cleaned(one).casefold() for one in tried}:
         return {"rewrites_left": 0, "decided": {"query": None}}
     return _new_query(state, query, runtime.context)
 
@@ -82,10 +81,6 @@ async def written_query(state: SelfRAGState, services: Services) -> str:
         known=known,
     )
     return cleaned(written)
-
-
-def _is_among(tried: Sequence[str], query: str) -> bool:
-    return cleaned(query).casefold() in {cleaned(one).casefold() for one in tried}
 
 
 def known_so_far(state: SelfRAGState) -> str:
