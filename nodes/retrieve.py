@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from itertools import accumulate
+from itertools import accumulate, chain
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
@@ -138,13 +138,10 @@ def searches_of(state: SelfRAGState, k: int) -> list[Search]:
 def fused(rankings: Sequence[Sequence[Passage]], weights: Sequence[float]) -> list[Passage]:
     """Return the passages of several searches by reciprocal rank, Σ weight / (60 + rank), each as first found."""
     scores: dict[str, float] = {}
-    passages: dict[str, Passage] = {}
     for ranking, weight in zip(rankings, weights, strict=True):
-        for passage in ranking:
-            passages.setdefault(passage["id"], passage)
         for rank, identity in enumerate(dict.fromkeys(one["id"] for one in ranking), 1):
             scores[identity] = scores.get(identity, 0.0) + weight / (RANK_CONSTANT + rank)
-    return sorted(passages.values(), key=lambda one: -scores[one["id"]])
+    return sorted(each_once(chain(*rankings)), key=lambda one: -scores[one["id"]])
 
 
 def as_passage(document: Document) -> Passage:
