@@ -184,13 +184,18 @@ def by_probability(choice: Choice, top: Mapping[str, float]) -> Verdict:
 
 def schema_of(choice: Choice) -> dict[str, Any]:
     """Return the JSON schema that restricts a reply to the choice's labels."""
+    return schema_of_word(choice.name, "label", list(choice.replies))
+
+
+def schema_of_word(name: str, key: str, words: list[str]) -> dict[str, Any]:
+    """Return the JSON schema of a reply that has one of the words under the key, and nothing else."""
     schema = {
         "type": "object",
-        "properties": {"label": {"type": "string", "enum": list(choice.replies)}},
-        "required": ["label"],
+        "properties": {key: {"type": "string", "enum": words}},
+        "required": [key],
         "additionalProperties": False,
     }
-    return {"type": "json_schema", "json_schema": {"name": choice.name, "strict": True, "schema": schema}}
+    return {"type": "json_schema", "json_schema": {"name": name, "strict": True, "schema": schema}}
 
 
 def by_reply(choice: Choice, text: str) -> Verdict:

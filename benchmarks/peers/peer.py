@@ -14,7 +14,7 @@ from core.types import Passage
 from evaluation.records import Cost, Example, Record, Said, Seen, seen_of
 from grounding.refusals import declines
 from models.chat import Chat, text_of
-from models.critic import STRUCTURED_TOKENS, Critic
+from models.critic import STRUCTURED_TOKENS, Critic, schema_of_word
 from models.generator import Generator
 from models.usage import NodeBudget, unlimited
 from nodes.retrieve import as_passage
@@ -29,21 +29,9 @@ WORD_TOKENS, QUERY_TOKENS = 20, 80
 CODE = (
     *("benchmarks/peers", "prompts/generate.py", "prompts/direct_generate.py"),
     *("models/chat.py", "models/connect.py", "models/embedded.py", "models/embeddings.py", "retrieval"),
-    *("nodes/retrieve.py", "grounding"),
+    *("models/critic.py", "nodes/retrieve.py", "grounding"),
 )
-GRADE: dict[str, Any] = {
-    "type": "json_schema",
-    "json_schema": {
-        "name": "grade",
-        "strict": True,
-        "schema": {
-            "type": "object",
-            "properties": {"binary_score": {"type": "string", "enum": ["yes", "no"]}},
-            "required": ["binary_score"],
-            "additionalProperties": False,
-        },
-    },
-}
+GRADE = schema_of_word("grade", "binary_score", ["yes", "no"])
 
 
 @dataclass
