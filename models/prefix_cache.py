@@ -79,7 +79,7 @@ class Prefixes:
     def keep(self, request: Request) -> None:
         """Save the prefixes that `restore` missed and that were used, if the server has read them; it must be idle."""
         with suppress(OSError, ValueError, KeyError):
-            used = [(key, prompt) for key, prompt in self._missing if _first_text(prompt) in self._used]
+            used = [(key, prompt) for key, prompt in self._missing if _filled(prompt, "")[0]["content"] in self._used]
             fixed = [(key, fixed_tokens(prompt, request)) for key, prompt in used]
             if _tokens_read(request) < sum(len(tokens) for _, tokens in fixed):
                 return
@@ -137,10 +137,6 @@ def common_prefix(token_lists: Sequence[list[int]]) -> list[int]:
 
 def _filled(prompt: ChatPromptTemplate, filler: str) -> Any:
     return convert_to_openai_messages(prompt.format_messages(**dict.fromkeys(prompt.input_variables, filler)))
-
-
-def _first_text(prompt: ChatPromptTemplate) -> str:
-    return prompt.format_messages(**dict.fromkeys(prompt.input_variables, ""))[0].text
 
 
 def _key(identity: str, prompt: ChatPromptTemplate) -> str:
