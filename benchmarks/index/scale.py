@@ -164,14 +164,9 @@ def _measured(urls: Mapping[str, str], corpus: Corpus, asked: int, right: Neares
     return figures
 
 
-def _all_of(ranked: Sequence[tuple[int, float]], texts: Mapping[int, str], most: int) -> list[tuple[int, float]]:
-    """Return the ``most`` best, those that say the same again among them; in the place of ``distinct``."""
-    return list(ranked[:most])
-
-
 def _ten(store: Store, question: str, only: Filter | None) -> list[str]:
     """Return the texts of the nearest passages, those that say the same again among them."""
-    with patch("retrieval.ranking.distinct", _all_of):
+    with patch("retrieval.ranking.distinct", lambda ranked, _, most: list(ranked[:most])):
         return [one.page_content for one in store.similarity_search(question, TOP, search="vectors", filter=only)]
 
 
