@@ -50,12 +50,8 @@ def _markdown(block: blocks.Block) -> str:
             lines = ["| " + " | ".join(_escaped(cell).replace("\n", "<br>") for cell in row) + " |" for row in grid]
             return "\n".join([lines[0], "|---|---|---|", *lines[1:]])
         case blocks.Passages(title, items):
-            quoted = [f"{_escaped(head)}\n\n{_quoted(text)}" for head, text in items]
+            quoted = [f"{_escaped(head)}\n\n> " + _escaped(text).replace("\n", "\n> ") for head, text in items]
             return "\n\n".join([f"### {_escaped(title)}", *quoted])
-
-
-def _quoted(text: str) -> str:
-    return "\n".join(f"> {line}" for line in _escaped(text).split("\n"))
 
 
 def _escaped(text: str) -> str:
