@@ -219,10 +219,7 @@ class Summary:
 
     def __getitem__(self, system: str) -> SystemSummary:
         """Return the summary of one system. Raises KeyError."""
-        for one in self.systems:
-            if one.name == system:
-                return one
-        raise KeyError(system)
+        return {one.name: one for one in self.systems}[system]
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
