@@ -47,17 +47,14 @@ class Ready:
         """The reply to the first and the last message, which tell prompts apart."""
         key = (str(messages[0].content), str(messages[-1].content))
         if key not in self._replies:
-            self._replies[key] = self._made(messages)
+            said = self._model.reply([{"role": ROLES[one.type], "content": one.text} for one in messages])
+            read = sum(len(one.text) for one in messages) // 4
+            self._replies[key] = AIMessage(
+                said.text,
+                response_metadata={"logprobs": {"content": [{"top_logprobs": said.candidates}]} if said.top else None},
+                usage_metadata={"input_tokens": read, "output_tokens": said.tokens, "total_tokens": read + said.tokens},
+            )
         return self._replies[key]
-
-    def _made(self, messages: Sequence[BaseMessage]) -> AIMessage:
-        reply = self._model.reply([{"role": ROLES[one.type], "content": one.text} for one in messages])
-        read = sum(len(one.text) for one in messages) // 4
-        return AIMessage(
-            reply.text,
-            response_metadata={"logprobs": {"content": [{"top_logprobs": reply.candidates}]} if reply.top else None},
-            usage_metadata={"input_tokens": read, "output_tokens": reply.tokens, "total_tokens": read + reply.tokens},
-        )
 
 
 async def measure(rounds: int) -> list[float]:
