@@ -5,6 +5,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import AbstractAsyncContextManager, contextmanager, suppress
 from pathlib import Path
+from typing import Self
 
 from filelock import FileLock, Timeout
 
@@ -19,6 +20,13 @@ FORMAT = 1
 NAME = "threads.sqlite"
 WAIT = 10.0  # seconds for another process that writes
 COMPANIONS = ("", "-wal", "-shm", "-journal")
+
+
+class HeldLock(FileLock):
+    """A lock that is acquired where it is made: as a context manager it only releases."""
+
+    def __enter__(self) -> Self:
+        return self
 
 
 class Threads(ThreadTables):
@@ -49,7 +57,7 @@ class Threads(ThreadTables):
             self._connection.close()
 
     def lock(self, id_: str) -> Lock:
-        lock = FileLock(self._lock_file(id_), mode=FILE_MODE, thread_local=False)
+        lock = HeldLock(self._lock_file(id_), mode=FILE_MODE, thread_local=False)
         with self._translated():
             try:
                 lock.acquire(timeout=0)

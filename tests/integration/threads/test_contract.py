@@ -137,6 +137,15 @@ def test_an_empty_title_is_refused(threads: ThreadTables) -> None:
         threads.rename(threads.create().id, "\u200b \n")
 
 
+def test_a_thread_is_free_again_as_soon_as_its_block_ends(threads: ThreadTables) -> None:
+    thread = threads.create().id
+    held = threads.lock(thread)
+    with held:
+        pass
+    threads.lock(thread).release()
+    held.release()
+
+
 def test_a_thread_whose_lock_is_held_cannot_be_deleted(threads: ThreadTables, open_threads: Opener) -> None:
     thread = threads.create().id
     other = open_threads()
