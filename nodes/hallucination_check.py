@@ -35,7 +35,8 @@ async def hallucination_check(state: SelfRAGState, services: Services, runtime: 
 async def _claims_of(draft: Draft, state: SelfRAGState, services: Services, context: Context) -> list[Claim]:
     """Check each statement as an answer to the question, and by itself what says more than the answer.
 
-    In a long answer each that says anything new is checked as a part of the answer, in a summary by itself.
+    In a long answer each that says anything new is checked as a part of the answer; in the summary of a whole document,
+    which has no question, by itself.
     """
     if draft["declined"]:
         return []

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import lzma
 import re
 import subprocess
 from collections import Counter
@@ -24,13 +23,14 @@ from benchmarks.conflicts import read as ramdocs_half
 from core.errors import RequestError
 from evaluation.measures.scores import contains
 from training.asked import Asked, Claim, Family, K, holds
+from training.layout import rows_of
 from training.row_words import Kinds
 
 PROMPT = re.compile(r"Passage: (.*?)\s*Question: (.*?)\s*Answer:\s*$", re.DOTALL)
 PARAGRAPH = re.compile(r"\s*Paragraph \d+: ")
 REPORTED = frozenset(("Computational_complexity_theory",))
 CONFLICTS = "ramdocs"
-WRITTEN = Path("training") / "written"
+WRITTEN = Path("training") / "written"  # by a large language model, for these rows
 SHINGLE = 60  # characters in common with the shared article for which a document is dropped
 
 
@@ -291,16 +291,10 @@ def _on_cell(
     yield Asked("", random.choice(absent), (), "twisted", (), claims=taken)
 
 
-def written(name: str) -> Iterator[dict[str, Any]]:
-    """Read what a large language model wrote for these rows."""
-    with lzma.open(WRITTEN / f"{name}.jsonl.xz", "rt", encoding="utf-8") as file:
-        yield from map(json.loads, file)
-
-
 def documents(name: str) -> Family:
     """Documents and questions on them, which a large language model wrote, with answers that are right and wrong."""
     texts, asked = {}, []
-    for row in written(name):
+    for row in rows_of(WRITTEN, [name]):
         file = f"{row['id']}.md"
         texts[file] = row["text"]
         for number, one in enumerate(row["questions"]):

@@ -19,7 +19,7 @@ from typing import Any
 
 from grounding.follow_ups import joined
 from training.layout import rows_of
-from training.row_sources import written
+from training.row_sources import WRITTEN
 from training.rows import ROWS, write
 
 ORDERS, FOLLOW_UPS, STATEMENTS = "orders", "follow-ups", "statements"
@@ -63,7 +63,7 @@ WORDS = "amber falcon harbour juniper lantern meadow orchid pebble quartz saffro
 def main() -> None:
     """Write the families."""
     rows = list(rows_of(ROWS, ["squad", "german"]))
-    statements = on_statements(written(STATEMENTS))
+    statements = on_statements(rows_of(WRITTEN, [STATEMENTS]))
     for name, made in ((ORDERS, with_orders(rows)), (FOLLOW_UPS, follow_ups(rows)), (STATEMENTS, statements)):
         found = list(islice(made, COUNTS.get(name)))
         print(f"{write(name, found)}: {len(found)} rows, {sum(len(row['claims']) for row in found)} claims")
@@ -133,7 +133,7 @@ def on_statements(passages: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, A
     """Yield a row for each question on a passage; without one, of statements that are judged by themselves."""
     for one in passages:
         for number, asked in enumerate(one["asked"]):
-            others = [{"text": text, "label": 0 if asked["beside"] else None} for text in one["others"]]
+            others = [{"text": text, "label": 0 if asked["others_irrelevant"] else None} for text in one["others"]]
             yield {
                 "id": f"{one['id']}-{number}",
                 "family": STATEMENTS,

@@ -34,9 +34,9 @@ def test_the_answer_to_an_earlier_question_is_none_to_both() -> None:
 
 def test_each_question_on_a_passage_has_a_row_of_its_own() -> None:
     asked = [
-        {"question": "", "kind": "right", "beside": False, "claims": []},
-        {"question": "How many sails?", "kind": "right", "beside": True, "claims": []},
-        {"question": "How many doors?", "kind": "twisted", "beside": True, "claims": []},
+        {"question": "", "kind": "right", "others_irrelevant": False, "claims": []},
+        {"question": "How many sails?", "kind": "right", "others_irrelevant": True, "claims": []},
+        {"question": "How many doors?", "kind": "twisted", "others_irrelevant": True, "claims": []},
     ]
     passage = {"id": "s1", "language": "en", "passage": "The mill has 12 sails.", "others": ["A barn."], "asked": asked}
     rows = list(on_statements([passage]))

@@ -9,7 +9,7 @@ import pytest
 from training.asked import Asked, Claim, Family
 from training.row_sources import documents, tables
 from training.row_words import Kinds, mentions
-from training.rows import ANNOTATED, Passages, row_of
+from training.rows import Passages, row_of
 
 BRIDGE = "The Alder Bridge was opened by Mary Holt in 1911. It carries 4200 cars a day over the river in Prague."
 FERRY = "The ferry at Alder was opened in 1931. It carries 3100 cars a day, and Anna Weiss was its first captain."
@@ -63,9 +63,7 @@ def test_what_is_written_with_its_claims_is_left_out_where_the_search_finds_only
 def test_a_sentence_that_the_annotator_left_unmarked_does_not_belong_to_the_answer() -> None:
     marked, unmarked = BRIDGE.split(". ", 1)[0] + ".", BRIDGE.split(". ", 1)[1]
     asked = replace(WHEN, gold=(marked,))
-    family = Family(ANNOTATED, TEXTS, [asked])
-    found = Found(["bridge.txt", "ferry.txt", "park.txt", "mill.txt"])
-    made = row_of(family, asked, found, Kinds(TEXTS.values()))
+    made = row(asked, ["bridge.txt", "ferry.txt", "park.txt", "mill.txt"])
     assert made is not None
     claims = [(one["text"], one["label"]) for one in made["claims"] if "marked" in one["kind"]]
     assert claims == [(marked, "full"), (unmarked, "none")]
