@@ -69,7 +69,7 @@ async def test_what_fails_is_left_out_and_said_to_be() -> None:
     generator = ScriptedGenerator(segments=[wrong, TERM, KEYS])
     judge = critic(relevance="relevant", support=lambda text: "no support" if "paid" in text else "fully supported")
     final = await asked(generator, judge)
-    assert final["answer"] == (f"{TERM}\n\n{KEYS}\n\nLeft out, since the documents may not support it: “{wrong}”")
+    assert final["answer"] == (f"{TERM}\n\n{KEYS}\n\nLeft out, as not surely supported or no part of the answer: “{wrong}”")
     assert (final["outcome"], result_of(final).left_out) == ("grounded", [wrong])
     generator.done()
 
