@@ -41,8 +41,12 @@ async def check_claim(
 ) -> Claim:
     """Return the claim, of a text of ``text_size`` characters, with its verdict and the quote that supports it.
 
-    If a fact of the claim is in no passage, or no quote fits, there is no call.
+    If a fact of the claim is in no passage, or no quote fits, there is no call. A bare yes or no, which says nothing
+    that could be compared with the quote, must be as probable as ``yes_or_no``.
     """
+    if is_yes_or_no(one.text):
+        thresholds = context.effective_thresholds
+        context = _from(max(thresholds.supported, thresholds.yes_or_no), context)
     passages, size = evidence.passages, evidence.size + max(text_size, len(one.text))
     ruled = await off_loop(size, rule, one, passages, evidence.question, evidence.elsewhere)
     if isinstance(ruled, str):
@@ -64,10 +68,14 @@ async def check_statement(one: Statement, evidence: Evidence, services: Services
     The threshold is ``verified``, or ``caution`` where that is higher.
     """
     asked = asked_alone(with_lead_in(one.text, one.context))
-    thresholds = context.effective_thresholds
-    least = max(thresholds.verified, context.caution or 0.0)
-    alone = {"caution": None, "thresholds": thresholds.model_copy(update={"supported": least})}
-    return await check_claim(one, replace(evidence, asked=asked), services, context.model_copy(update=alone))
+    least = max(context.effective_thresholds.verified, context.caution or 0.0)
+    return await check_claim(one, replace(evidence, asked=asked), services, _from(least, context))
+
+
+def _from(least: float, context: Context) -> Context:
+    """Return the context in which a claim is supported from this P(full) + P(partial)."""
+    thresholds = context.effective_thresholds.model_copy(update={"supported": least})
+    return context.model_copy(update={"caution": None, "thresholds": thresholds})
 
 
 def asked_alone(text: str) -> str:

@@ -69,6 +69,7 @@ class Thresholds(BaseModel, frozen=True, extra="forbid"):
     they always are. ``fits`` is of P(a query over a table gives what is asked).
     ``unconditional`` is the least P(full) + P(partial) with which a claim is fully supported though it leaves out a
     condition that its passage puts on it.
+    ``yes_or_no`` is the same as ``supported`` for a bare yes or no, where it is higher.
     ``segment`` is the same for a sentence of a long answer, which is left out below it if any other is not.
     """
 
@@ -82,6 +83,7 @@ class Thresholds(BaseModel, frozen=True, extra="forbid"):
     pursued: float = Field(0.0, ge=0, le=1)
     fits: float = Field(0.5, ge=0, le=1)
     unconditional: float = Field(0.0, ge=0, le=1)
+    yes_or_no: float = Field(0.0, ge=0, le=1)
     segment: float = Field(0.0, ge=0, le=1)
 
 

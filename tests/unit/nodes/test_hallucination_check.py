@@ -51,6 +51,14 @@ async def test_a_bare_yes_is_not_quoted_from_a_cell_that_says_yes() -> None:
     assert claim["quote"]["passage"] == text
 
 
+@pytest.mark.parametrize(("text", "label"), [("Yes.", "no support"), ("Air scatters light.", "fully supported")])
+async def test_a_bare_yes_must_be_more_probable_than_a_claim_that_can_be_compared(text: str, label: str) -> None:
+    unsure = verdict("fully supported", {"fully supported": 0.6, "no support": 0.4})
+    thresholds = Thresholds(supported=0.3, yes_or_no=0.7)
+    (claim,) = await checked(text, judging(unsure), question="Does air scatter light?", thresholds=thresholds)
+    assert (claim["verdict"]["label"], claim["quote"] is not None) == (label, True)
+
+
 async def test_what_a_draft_says_beside_the_answer_is_judged_by_itself() -> None:
     critic = ScriptedCritic({BLUE: "fully supported", "The sea is salt.": ["no support", "fully supported"]})
     _, beside = await checked(SKY, critic, question="Why is the sky blue?")
