@@ -69,7 +69,8 @@ async def test_what_fails_is_left_out_and_said_to_be() -> None:
     generator = ScriptedGenerator(segments=[wrong, TERM, KEYS])
     judge = critic(relevance="relevant", support=lambda text: "no support" if "paid" in text else "fully supported")
     final = await asked(generator, judge)
-    assert final["answer"] == (f"{TERM}\n\n{KEYS}\n\nLeft out, as not surely supported or no part of the answer: “{wrong}”")
+    left_out = f"Left out, as not surely supported or no part of the answer: “{wrong}”"
+    assert final["answer"] == f"{TERM}\n\n{KEYS}\n\n{left_out}"
     assert (final["outcome"], result_of(final).left_out) == ("grounded", [wrong])
     generator.done()
 
