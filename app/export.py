@@ -7,10 +7,10 @@ from app.checking.checked_text import CheckedText
 from app.conversations.thread import Thread, ThreadTurn
 from app.results.result import Result
 from app.terminal.show_check import as_page, counts_of, marked_text, verdict_of
-from core.markup import Html, joined, tag
+from core.markup import Html, joined, table, tag
 from core.passages import place_of
 from core.step_wording import spent
-from core.text import as_json, clean
+from core.text import as_json, clean, with_tables
 from core.types import Citation
 from evaluation.reporting.html_document import html_document
 
@@ -116,7 +116,11 @@ def _evidence(citations: Sequence[Citation], level: int = 2) -> list[str]:
 
 def answer_parts(result: Result, numbered: str, level: int = 2) -> Iterator[Html]:
     """Yield an answer with its claims and evidence as HTML, with headings of a level."""
-    yield tag("p", numbered, class_="said")
+    for part in with_tables(numbered):
+        if isinstance(part, str):
+            yield tag("p", part, class_="said")
+        else:
+            yield table(part[0], tag("tbody", *(tag("tr", *(tag("td", cell) for cell in row)) for row in part[1:])))
     yield tag("p", tag("small", cost_of(result)))
     if result.claims:
         yield tag(f"h{level}", "Claims")

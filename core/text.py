@@ -3,13 +3,14 @@
 import json
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 # Terminal escape sequences, removed whole so that no '[31m' remains: colours, cursor movements, and the strings that
 # set the title or hide the target of a link.
 _TERMINAL = re.compile("\x1b\\[[0-?]*[ -/]*[@-~]|\x1b[\\]PX^_][^\x07\x1b]{0,4096}(?:\x07|\x1b\\\\)")
+TABLE = re.compile(r"^\|.+\|\n\|[ :|-]+\|\n(?:\|.+\|(?:\n|\Z))+", re.MULTILINE)  # in Markdown
 _LINE_END = re.compile("\r\n?|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 _SPACE = re.compile("[\xa0\u1680\u2000-\u200a\u202f\u205f\u2800\u3000]")  # including Braille's blank cell
 _INVISIBLE = (
@@ -99,3 +100,16 @@ def shortened_in_the_middle(text: str, most: int) -> str:
     half = (most - 3) // 2
     line = " ".join(one_line(f"{text[: 4 * most]} … {text[-4 * most :]}" if len(text) > 8 * most else text).split())
     return line if len(line) <= most else f"{line[:half].rstrip()} … {line[-half:].lstrip()}"
+
+
+def with_tables(text: str) -> Iterator[str | list[list[str]]]:
+    """Yield the parts of an answer: texts, and the rows of the tables between them, the first of them the names."""
+    end = 0
+    for table in TABLE.finditer(text):
+        if before := text[end : table.start()].strip("\n"):
+            yield before
+        lines = table.group().strip().split("\n")
+        yield [[cell.strip() for cell in line.strip("|").split("|")] for line in (lines[0], *lines[2:])]
+        end = table.end()
+    if rest := text[end:].lstrip("\n") if end else text:
+        yield rest

@@ -142,6 +142,13 @@ class Segment(TypedDict):
     relevance: float
 
 
+class Compared(TypedDict):
+    """One of the things that a question compares, and the ids of the passages that were found for it."""
+
+    thing: str
+    passages: list[str]
+
+
 class Drafted(TypedDict):
     """A draft's text and the ids of its passages: the same passages would give the same draft."""
 

@@ -14,6 +14,7 @@ class Wording:
     place, the ``claim`` that the documents do not fully support, as does ``left_out``. ``more`` takes the ``count`` of
     documents that are not named, ``condition`` a sentence of a document, ``queried`` the ``sql`` over all ``rows`` of a
     ``source``, ``who_or_what`` and ``meant`` what a question has ``described``, the second with its ``name``.
+    ``cell`` asks for a ``point`` of a ``thing`` that is compared.
     ``unread`` says how many of all ``passages`` of a ``source`` were ``read``. ``marks``, by the label of a claim,
     stand after it.
     """
@@ -30,6 +31,7 @@ class Wording:
     queried: str
     who_or_what: str
     meant: str
+    cell: str
     why: Mapping[StopReason, str]
     marks: Mapping[str, str]
 
@@ -48,6 +50,7 @@ WORDINGS: Mapping[str, Wording] = {
         queried="From all {rows} rows of {source}: {sql}",
         who_or_what="Who or what is {described}?",
         meant="Meant by “{described}”: {name}",
+        cell="What is the {point} of {thing}?",
         why={
             "nothing_relevant": "nothing found in them answers it",
             "declined": "what was found in them does not say",
@@ -79,6 +82,7 @@ WORDINGS: Mapping[str, Wording] = {
         queried="Aus allen {rows} Zeilen von {source}: {sql}",
         who_or_what="Wer oder was ist {described}?",
         meant="Gemeint mit „{described}“: {name}",
+        cell="Was gilt für {thing}: {point}?",
         why={
             "nothing_relevant": "nichts, was darin gefunden wurde, beantwortet die Frage",
             "declined": "was darin gefunden wurde, sagt es nicht",
@@ -110,6 +114,7 @@ WORDINGS: Mapping[str, Wording] = {
         queried="D’après les {rows} lignes de {source} : {sql}",
         who_or_what="Qui ou quoi est {described} ?",
         meant="Par « {described} » on entend : {name}",
+        cell="Que vaut pour {thing} : {point} ?",
         why={
             "nothing_relevant": "rien de ce qui y a été trouvé n’y répond",
             "declined": "ce qui y a été trouvé ne le dit pas",
@@ -141,6 +146,7 @@ WORDINGS: Mapping[str, Wording] = {
         queried="De las {rows} filas de {source}: {sql}",
         who_or_what="¿Quién o qué es {described}?",
         meant="Por «{described}» se entiende: {name}",
+        cell="¿Qué vale para {thing}: {point}?",
         why={
             "nothing_relevant": "nada de lo encontrado en ellos responde a la pregunta",
             "declined": "lo encontrado en ellos no lo dice",
@@ -172,6 +178,7 @@ WORDINGS: Mapping[str, Wording] = {
         queried="来自{source}的全部{rows}行：{sql}",
         who_or_what="{described}是谁或什么？",
         meant="所指：“{described}”即{name}",
+        cell="{thing}的{point}是什么？",
         why={
             "nothing_relevant": "其中找到的内容都没有回答它",
             "declined": "其中找到的内容没有说明",

@@ -11,12 +11,14 @@ from langgraph.runtime import Runtime
 from core.errors import ModelError
 from core.types import Candidate, Claim, Draft, Drafted, Passage
 from grounding.claims import with_lead_in
+from grounding.compared import as_table
 from grounding.language import language_of
 from grounding.refusals import declines
 from models.usage import LimitReachedError
 from nodes.concurrency import gather, off_loop
 from prompts.delimiters import as_data, numbered
 from prompts.generate import (
+    COMPARISON,
     GENERATE,
     IN_LANGUAGE,
     MAX_TOKENS,
@@ -28,8 +30,8 @@ from prompts.generate import (
 from prompts.grade_documents import RELEVANCE
 from run.candidates import best_of, round_of
 from run.context import Context, Services
-from run.segments import ids_of, to_draft
-from run.state import SelfRAGState, in_segments, standalone_question
+from run.segments import drafted_cells, ids_of, to_draft
+from run.state import SelfRAGState, in_segments, standalone_question, things_of
 
 MOST_WORDS = 1_000  # of each draft whose changes are told: the time grows with their square
 MOST_COMPLAINTS = 100  # per draft: an answer with more is beyond repair
@@ -88,8 +90,14 @@ async def generate(state: SelfRAGState, services: Services, runtime: Runtime[Con
 async def _segments(write: Callable[..., Awaitable[Draft]], state: SelfRAGState, context: Context) -> dict[str, Any]:
     """Draft from the next relevant passages, each by itself."""
     groups = to_draft(state, context)[: context.beam]
-    attempts = await gather(_attempt(write(SUMMARY if state.get("whole") else SEGMENT, group)) for group in groups)
+    things = things_of(state)
+    prompt = COMPARISON if things else SUMMARY if state.get("whole") else SEGMENT
+    inputs = {"things": as_data(" | ".join(things))} if things else {}
+    attempts = await gather(_attempt(write(prompt, group, **inputs)) for group in groups)
     drafts = [one for one in attempts if not isinstance(one, Exception)]
+    if things:
+        written = [(one, drafted_cells(one, state, context)) for one in drafts]
+        drafts = [{**one, "text": as_table(cells, things), "declined": not cells} for one, cells in written]
     errors = [one for one in attempts if isinstance(one, Exception)]
     if errors and not drafts:
         raise errors[0]

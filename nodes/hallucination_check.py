@@ -5,15 +5,17 @@ from typing import Any
 from langgraph.runtime import Runtime
 
 from core.types import Claim, Draft, Subject
+from core.wording import WORDINGS
 from grounding.answers import repeats_question
 from grounding.claims import Statement, statements
+from grounding.language import language_of
 from nodes.check_claim import Evidence, check_claim, check_statement, criticised, unsupported
 from nodes.concurrency import gather, off_loop
 from prompts.generate import MAX_TOKENS
 from run.candidates import is_supported, p_supported
 from run.context import Context, Services
-from run.segments import MOST_OF_A_PART, says_again
-from run.state import SelfRAGState, in_segments, question_alone, standalone_question
+from run.segments import MOST_OF_A_PART, drafted_cells, says_again
+from run.state import SelfRAGState, in_segments, question_alone, standalone_question, things_of
 
 LEAST_BOTH = 0.5  # P(full) + P(partial) of a claim that rests on two places, of both together
 MOST_CLAIMS = MAX_TOKENS  # a draft of the default length cannot have more: each claim takes at least one token
@@ -43,6 +45,8 @@ async def _claims_of(draft: Draft, state: SelfRAGState, services: Services, cont
     text = draft["text"]
     evidence = Evidence(standalone_question(state), draft["passages"], state["passages"])
     found = await off_loop(len(text), statements, text)
+    if things_of(state) and in_segments(state):
+        return await _cells_of(draft, state, services, context)
     if in_segments(state):
         said = [claim["text"] for segment in state["segments"] for claim in segment["claims"]]
         most, check = (MOST_OF_A_PART, check_statement) if state["whole"] else (MOST_CLAIMS, check_claim)
@@ -65,6 +69,22 @@ async def _claims_of(draft: Draft, state: SelfRAGState, services: Services, cont
     if state["drafts_left"] > 0 and not context.explain:
         checked = await gather(criticised(claim, evidence, services) for claim in checked)
     return checked + [unsupported(one, "There are too many statements to check each.") for one in found[MOST_CLAIMS:]]
+
+
+async def _cells_of(draft: Draft, state: SelfRAGState, services: Services, context: Context) -> list[Claim]:
+    """Check each cell of a comparison as an answer to its own question, against what was found for its thing alone."""
+    passages = {one["id"]: one for one in state["passages"]}
+    own = {one["thing"]: [passages[identity] for identity in one["passages"]] for one in state["compared"]}
+    asked = WORDINGS[language_of(state["question"]) or "en"].cell
+    return await gather(
+        check_claim(
+            Statement(cell.text, "", 0),
+            Evidence(asked.format(point=cell.point, thing=cell.thing), own[cell.thing], state["passages"]),
+            services,
+            context,
+        )
+        for cell in drafted_cells(draft, state, context)
+    )
 
 
 def with_subject(claim: Claim, subject: Subject) -> Claim:

@@ -1,7 +1,7 @@
 """Search the documents for the current query."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate, chain
 from pathlib import Path
 from typing import Any, NamedTuple, cast
@@ -9,10 +9,11 @@ from typing import Any, NamedTuple, cast
 from langchain_core.documents import Document
 from langgraph.runtime import Runtime
 
-from core.types import Passage, TableFound, Verdict
+from core.types import Compared, Passage, TableFound, Verdict
+from grounding.compared import MOST_COMPARED, compares, things_compared
 from grounding.comparisons import suits_query
 from grounding.follow_ups import joined, leaned_on
-from grounding.lengths import document_asked_for
+from grounding.lengths import NAMED, document_asked_for
 from nodes.concurrency import gather
 from prompts.grade_documents import RELEVANCE
 from retrieval.documents.loaded import CELLS
@@ -22,6 +23,7 @@ from run.state import SelfRAGState, standalone_question
 
 # A question as it was said, and with what was asked before: tuned on mt-rag, where equal weights did harm.
 PART_OF_DOCUMENT = Verdict(label="relevant", probabilities=None, reason="The whole document is asked for.")
+OF_COMPARED = Verdict(label="relevant", probabilities=None, reason="It was found for what is compared.")
 DEPTH = 4  # times k passages of each search are fused
 JOINED_WEIGHT = 0.3
 LONGEST_IN_ROW = 200  # characters: a row with a longer one is prose
@@ -42,7 +44,8 @@ async def retrieve(state: SelfRAGState, services: Services, runtime: Runtime[Con
 
     What earlier searches found and was judged relevant is kept, and comes first: an answer may rest on two places. In a
     conversation a question that was not rewritten is first searched for as it was said and with what was asked before.
-    A document that is asked for as a whole is read instead, in its order.
+    A document that is asked for as a whole is read instead, in its order. What a question compares is searched for by
+    itself, or stands in a document each.
     """
     context = runtime.context
     if state.get("length") == "long" and not state["searched"]:
@@ -50,6 +53,8 @@ async def retrieve(state: SelfRAGState, services: Services, runtime: Runtime[Con
         reader = cast("ReadingRetriever", services.retriever)
         if name and (document := await reader.document_named(name, context.k, context.filter)):
             return _whole(list(map(as_passage, document)))
+        if compares(standalone_question(state)) and (by_thing := await _by_thing(state, services, context)):
+            return _to_compare(state, by_thing)
     searches = searches_of(state, context.k)
     found = await gather(documents_for(one, services, context) for one in searches)
     rankings = [list(map(as_passage, documents)) for documents in found]
@@ -64,6 +69,7 @@ async def retrieve(state: SelfRAGState, services: Services, runtime: Runtime[Con
         "kept": [passage["id"] for passage in kept],
         "found": each_once([*known, *passages]),
         "relevant": [],
+        "compared": [],
         "table": table_of(passages, found) if suits_query(standalone_question(state)) else None,
         "searched": len(state["queries"]),
         "decided": {"query": state["queries"][-1], "retrieved": len(passages)},
@@ -83,6 +89,48 @@ def _whole(document: list[Passage]) -> dict[str, Any]:
         "searched": 1,
         "rewrites_left": 0,
         "decided": {"query": Path(document[0]["source"]).name, "retrieved": len(passages), "whole": True},
+    }
+
+
+async def _by_thing(state: SelfRAGState, services: Services, context: Context) -> dict[str, list[Passage]]:
+    """Return the passages found for each thing that the question compares: ``k`` for all of them together.
+
+    Things without a name, as in "the two offers", are the documents of what the question finds. Empty if it compares
+    nothing that was found.
+    """
+    things, by = things_compared(standalone_question(state))
+    if not things:
+        by_source: dict[str, list[Passage]] = {}
+        for one in map(as_passage, await documents_for(Search(state["queries"][-1], context.k), services, context)):
+            by_source.setdefault(one.get("title") or Path(one["source"]).stem, []).append(one)
+        return by_source if 2 <= len(by_source) <= MOST_COMPARED else {}
+    found = await gather(_of_thing(thing, by, context.k // len(things), services, context) for thing in things)
+    return dict(zip(things, found, strict=True)) if all(found) else {}
+
+
+async def _of_thing(thing: str, by: str, k: int, services: Services, context: Context) -> list[Passage]:
+    """Return ``k`` passages on a thing; of a document that is named by its file what is found of it comes first."""
+    named = NAMED.fullmatch(thing)
+    search = Search(f"{thing} {by}".strip(), DEPTH * context.k if named else k)
+    passages = list(map(as_passage, await documents_for(search, services, context)))
+    if named:
+        reader = cast("ReadingRetriever", services.retriever)
+        whole = list(map(as_passage, await reader.document_named(thing, context.k, context.filter)))
+        ids = {one["id"] for one in whole}
+        passages = each_once([*(one for one in passages if one["id"] in ids), *whole])
+    return passages[:k]
+
+
+def _to_compare(state: SelfRAGState, by_thing: Mapping[str, Sequence[Passage]]) -> dict[str, Any]:
+    """Return the passages of the things to compare: all are relevant, as the checks of the table's cells will say."""
+    passages = each_once(chain(*by_thing.values()))
+    return {
+        "passages": passages,
+        "found": passages,
+        "verdicts": {one["id"]: OF_COMPARED for one in passages},
+        "compared": [Compared(thing=thing, passages=[one["id"] for one in own]) for thing, own in by_thing.items()],
+        "searched": 1,
+        "decided": {"query": ", ".join(by_thing), "retrieved": len(passages)},
     }
 
 

@@ -52,7 +52,8 @@ def _segments(state: SelfRAGState, context: Context) -> dict[str, Any]:
     round_ = round_of(state, context)
     segments, left_out = accepted_in(state, context)
     onward = next_of(state, segments, context)
-    best = answer_of(segments, context, as_list=asks_for_a_list(state["question"]))
+    as_list = asks_for_a_list(state["question"])
+    best = answer_of(segments, context, as_list=as_list, headed=as_list or bool(state.get("whole")))
     new = segments[len(state.get("segments", [])) :]
     return {
         "candidates": with_round(state.get("candidates", []), round_, context.constraints),

@@ -20,7 +20,7 @@ LONGEST_ANSWER = 2_000  # characters of an earlier answer that are kept
 # The keys of the state that begin as None, and as an empty list.
 EMPTY_VALUES = ("decision", "best", "outcome", "stop_reason", "table", "queried", "describes", "subject", "whole")
 EMPTY_LISTS = tuple(
-    """passages kept found relevant drafts drafted claims uses candidates segments left_out differing citations
+    """passages kept found relevant drafts drafted claims uses candidates compared segments left_out differing citations
     conflicts path stops""".split()
 )
 TURNS = TypeAdapter(list[Turn])

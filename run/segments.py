@@ -2,18 +2,20 @@
 
 from collections.abc import Iterable, Sequence
 from functools import reduce
+from itertools import groupby
 from typing import NamedTuple
 
-from core.passages import stated_by
+from core.passages import SEPARATOR, stated_by
 from core.types import Candidate, Claim, Draft, Next, Passage, Segment
 from grounding.claims import with_lead_in
+from grounding.compared import Cell, as_table, cells_of
 from grounding.lengths import asks_for_a_list, subject_asked_for
 from grounding.reasons import missing_words
 from grounding.stems import stems
 from retrieval.near_duplicates import NEGATIONS, word_counts
 from run.candidates import candidate, p_supported, round_of, support_level, useful
 from run.context import MOST_SEGMENTS, SEGMENTS, Context
-from run.state import SelfRAGState, standalone_question
+from run.state import SelfRAGState, standalone_question, things_of
 
 # Characters of a part of a whole document, which is one segment.
 SHORTEST_PART, LONGEST_PART = 1_500, 6_000
@@ -33,10 +35,12 @@ def accepted_in(state: SelfRAGState, context: Context) -> Accepted:
     """Return the answer with what this round's drafts add to it, the best by score first; of a document in its order.
 
     What is surely supported in full and not yet said is taken. What else a draft says is left out: a redraft of it
-    brought nothing (docs/decisions.md).
+    brought nothing (docs/decisions.md). Of a comparison the cells are taken.
     """
     least = context.effective_thresholds.segment
     segments, left_out = list(state.get("segments", [])), list(state.get("left_out", []))
+    if things := things_of(state):
+        return _table_of(state, things, least, context)
     for one in sorted(round_of(state, context), key=lambda one: 0 if state.get("whole") else -one["score"]):
         if not useful(one):
             continue
@@ -45,6 +49,24 @@ def accepted_in(state: SelfRAGState, context: Context) -> Accepted:
             segments.append(segment_of(one["draft"], claims, as_list=asks_for_a_list(state["question"])))
     said = [claim["text"] for segment in segments for claim in segment["claims"]]
     return Accepted(segments, [one for one in dict.fromkeys(left_out) if not says_again(one, said)])
+
+
+def _table_of(state: SelfRAGState, things: Sequence[str], least: float, context: Context) -> Accepted:
+    """Return a comparison with the cells of its draft that are surely supported."""
+    segments, left_out = [], []
+    for one in round_of(state, context):
+        judged = list(zip(drafted_cells(one["draft"], state, context), one["claims"], strict=True))
+        sure = [(cell, claim) for cell, claim in judged if is_sure(claim, least)]
+        left_out += [f"{cell.thing}, {cell.point}: {cell.text}" for cell, claim in judged if not is_sure(claim, least)]
+        if sure:
+            text, claims = as_table([cell for cell, _ in sure], things), [claim for _, claim in sure]
+            segments.append(_segment(one["draft"], text, claims))
+    return Accepted(segments, left_out)
+
+
+def drafted_cells(draft: Draft, state: SelfRAGState, context: Context) -> list[Cell]:
+    """Return the cells of a drafted comparison, one for each of its claims."""
+    return cells_of(draft["text"], things_of(state), most_segments(state, context))
 
 
 def is_sure(claim: Claim, least: float) -> bool:
@@ -97,6 +119,10 @@ def segment_of(draft: Draft, claims: Sequence[Claim], *, as_list: bool) -> Segme
         introduced = lead
         lines.append(f"- {claim['text']}" if lead or as_list else claim["text"])
     text = reduce(lambda one, other: one + ("\n" if "- " in (other[:2], one[:2]) else " ") + other, lines)
+    return _segment(draft, text, claims)
+
+
+def _segment(draft: Draft, text: str, claims: Sequence[Claim]) -> Segment:
     return Segment(
         drafted=draft["text"],
         text=text,
@@ -106,13 +132,25 @@ def segment_of(draft: Draft, claims: Sequence[Claim], *, as_list: bool) -> Segme
     )
 
 
-def answer_of(segments: Sequence[Segment], context: Context, *, as_list: bool) -> Candidate | None:
-    """Return the segments as one candidate, with the claims and passages of all; None without any."""
+def answer_of(segments: Sequence[Segment], context: Context, *, as_list: bool, headed: bool) -> Candidate | None:
+    """Return the segments as one candidate, with the claims and passages of all; None without any.
+
+    With ``headed`` those of a section stand below its heading, if they are of several.
+    """
     if not segments:
         return None
     passages = {one["id"]: one for segment in segments for one in segment["passages"]}
+    sections = list(dict.fromkeys(map(_heading_of, segments)))
+    if headed and len(sections) > 1:
+        segments = sorted(segments, key=lambda one: sections.index(_heading_of(one)))
+        text = "\n\n".join(
+            "\n".join([*([f"{heading}:"] if heading else []), *(one["text"] for one in own)])
+            for heading, own in groupby(segments, _heading_of)
+        )
+    else:
+        text = ("\n" if as_list else "\n\n").join(one["text"] for one in segments)
     draft = Draft(
-        text=("\n" if as_list else "\n\n").join(one["text"] for one in segments),
+        text=text,
         passages=list(passages.values()),
         relevance=sum(one["relevance"] for one in segments) / len(segments),
         declined=False,
@@ -121,13 +159,19 @@ def answer_of(segments: Sequence[Segment], context: Context, *, as_list: bool) -
     return candidate(draft, claims, None, context.weights, context.scoring)
 
 
+def _heading_of(segment: Segment) -> str:
+    return (segment["passages"][0].get("heading") or "").rpartition(SEPARATOR)[2]
+
+
 def to_draft(state: SelfRAGState, context: Context) -> list[list[Passage]]:
     """Return what is drafted from next: each relevant passage by itself, or the parts of a whole document in order.
 
-    In each search that is at most as many as there may be segments.
+    In each search that is at most as many as there may be segments. A comparison is drafted once, from all.
     """
     drafted = [one["passages"] for one in state["drafted"]]
     relevant = [one for one in state["passages"] if one["id"] in state["relevant"]]
+    if state.get("compared"):
+        return [] if drafted else [relevant]
     most = most_segments(state, context)
     parts = parts_of(relevant, most) if state.get("whole") else [[one] for one in relevant]
     left = most * state["searched"] - len({*map(tuple, drafted)})

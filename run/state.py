@@ -53,6 +53,7 @@ class SelfRAGState(TypedDict, total=False):
     uses: list[types.Verdict]
     rates: bool
     candidates: list[types.CandidateRecord]
+    compared: list[types.Compared]
     whole: str | None
     unread: int
     segments: list[types.Segment]
@@ -99,6 +100,11 @@ def in_segments(state: SelfRAGState) -> bool:
     """Return True if the answer is written segment by segment: a long one, from passages that a search found."""
     found = state["route"] == "retrieve" and state["searched"] and not state.get("queried")
     return bool(state.get("length") == "long" and found and (state["relevant"] or state["segments"]))
+
+
+def things_of(state: SelfRAGState) -> list[str]:
+    """Return the things whose comparison is written as a table; none for any other answer."""
+    return [one["thing"] for one in state.get("compared", [])]
 
 
 def is_joined(state: SelfRAGState) -> bool:

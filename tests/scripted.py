@@ -25,7 +25,15 @@ from prompts.contextualize import CONTEXTUALIZE
 from prompts.described import DESCRIBED
 from prompts.direct_generate import DIRECT_GENERATE
 from prompts.explain import CRITICISE, EXPLAIN
-from prompts.generate import GENERATE, PLAIN, REDRAFT_NOT_USEFUL, REDRAFT_UNSUPPORTED, SEGMENT, SUMMARY
+from prompts.generate import (
+    COMPARISON,
+    GENERATE,
+    PLAIN,
+    REDRAFT_NOT_USEFUL,
+    REDRAFT_UNSUPPORTED,
+    SEGMENT,
+    SUMMARY,
+)
 from prompts.query_table import QUERY_TABLE, REQUERY_TABLE
 from prompts.rewrite_query import REWRITE_QUERY
 from run.candidates import explained, with_round
@@ -40,6 +48,7 @@ PROMPTS = (
     ("draft", PLAIN),
     ("segment", SEGMENT),
     ("summary", SUMMARY),
+    ("comparison", COMPARISON),
     ("mend", REDRAFT_UNSUPPORTED),
     ("improve", REDRAFT_NOT_USEFUL),
     ("query", REWRITE_QUERY),
@@ -57,6 +66,7 @@ SCRIPTS = {
     "mend": "mended",
     "segment": "segments",
     "summary": "summaries",
+    "comparison": "comparisons",
     "improve": "improved",
     "query": "queries",
     "direct": "direct",
@@ -215,6 +225,7 @@ class ScriptedGenerator:
     improved: Sequence[Said] = ()
     segments: Sequence[Said] = ()
     summaries: Sequence[Said] = ()
+    comparisons: Sequence[Said] = ()
     queries: Sequence[Said] = ()
     direct: Sequence[Said] = ()
     standalone: Sequence[Said] = ()

@@ -15,10 +15,10 @@ from typing import TextIO
 from rich.console import Console
 from rich.padding import Padding
 from rich.progress import BarColumn, DownloadColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.table import Column
+from rich.table import Column, Table
 from rich.text import Text
 
-from core.text import as_json, clean, one_line, path_text, shortened_in_the_middle
+from core.text import as_json, clean, one_line, path_text, shortened_in_the_middle, with_tables
 from models.model_files import Progress as FileProgress
 from models.redaction import Secrets
 from retrieval.sync_report import Advance
@@ -93,6 +93,17 @@ class Screen:
         else:  # as it is: rich would turn the tabs of code into spaces
             self.out.file.write(clean(text) + "\n")
             self.out.file.flush()
+
+    def with_tables(self, text: str) -> None:
+        """A text of any number of lines on stdout, its tables drawn."""
+        for part in with_tables(clean(text)):
+            if isinstance(part, str):
+                self.text(part)
+                continue
+            table = Table(*(Column(Text(name)) for name in part[0]), show_lines=True)
+            for row in part[1:]:
+                table.add_row(*map(Text, row))
+            self.out.print(table, soft_wrap=False)
 
     def styled(self, parts: Iterable[tuple[str, str]]) -> None:
         """Pieces of one text on stdout, each with its style."""

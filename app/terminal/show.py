@@ -36,7 +36,10 @@ def show(state: SelfRAGState, screen: Screen) -> None:
     """The answer to stdout; on a terminal with its citations and cost, else these to stderr."""
     outcome = state["outcome"] or "stopped"
     on_terminal = screen.out.is_terminal
-    screen.text("\n" + numbered_answer(state) if on_terminal else state["answer"])
+    if on_terminal:
+        screen.with_tables("\n" + numbered_answer(state))
+    else:
+        screen.text(state["answer"])
     line = screen.result if on_terminal and not screen.err.quiet else screen.line
     show_citations(state["citations"], line)
     sure = confidence(state["best"]) if state["best"] and outcome in ANSWERED else None

@@ -24,7 +24,15 @@ from prompts.compare_answers import BRIEF_ANSWER, NO_ANSWER
 from prompts.decide import RETRIEVE
 from prompts.described import DESCRIBED
 from prompts.direct_generate import DIRECT_GENERATE
-from prompts.generate import GENERATE, PLAIN, REDRAFT_NOT_USEFUL, REDRAFT_UNSUPPORTED, SEGMENT, SUMMARY
+from prompts.generate import (
+    COMPARISON,
+    GENERATE,
+    PLAIN,
+    REDRAFT_NOT_USEFUL,
+    REDRAFT_UNSUPPORTED,
+    SEGMENT,
+    SUMMARY,
+)
 from prompts.grade_documents import RELEVANCE
 from prompts.hallucination_check import SUPPORT
 from prompts.query_table import FITS, QUERY_TABLE, REQUERY_TABLE
@@ -52,6 +60,7 @@ PROMPTS: tuple[tuple[str, ChatPromptTemplate], ...] = (
     ("draft", PLAIN),
     ("draft", SEGMENT),
     ("draft", SUMMARY),
+    ("draft", COMPARISON),
     ("query", REWRITE_QUERY),
     ("direct", DIRECT_GENERATE),
     ("brief", BRIEF_ANSWER),

@@ -13,7 +13,7 @@ from prompts.compare_answers import BRIEF_ANSWER, NO_ANSWER
 from prompts.decide import RETRIEVE
 from prompts.described import DESCRIBED
 from prompts.direct_generate import DIRECT_GENERATE
-from prompts.generate import GENERATE, SEGMENT
+from prompts.generate import COMPARISON, GENERATE, SEGMENT
 from prompts.grade_documents import RELEVANCE
 from prompts.hallucination_check import SUPPORT
 from prompts.rewrite_query import REWRITE_QUERY
@@ -29,6 +29,7 @@ NODES = (
     ("answer_check", marks_of(USEFULNESS.messages)),
     ("generate", marks_of(GENERATE)),
     ("generate", marks_of(SEGMENT)),
+    ("generate", marks_of(COMPARISON)),
     ("rewrite_query", marks_of(REWRITE_QUERY)),
     ("described", marks_of(DESCRIBED)),
     ("direct_generate", marks_of(DIRECT_GENERATE)),

@@ -57,7 +57,7 @@ export function understoodLine({ question, standalone }, onCorrect) {
 function answerParts(id, result) {
   const [told, disagreement] = splitAnswer(result);
   return [
-    el("div", { class: "answer", dir: "auto" }, ...claimsIn(id, told, result)),
+    ...answerText(id, told, result),
     summaryOfClaims(result.claims),
     result.conflicts.length ? conflicts(id, result, disagreement) : null,
     result.citations.length ? evidence(id, result) : null,
@@ -68,6 +68,24 @@ function answerParts(id, result) {
 function splitAnswer({ answer, conflicts: differing }) {
   const end = differing.length ? answer.lastIndexOf("\n\n") : -1;
   return end < 0 ? [answer, ""] : [answer.slice(0, end), answer.slice(end + 2)];
+}
+
+// A comparison is a table, whose cells are the claims in their order.
+function answerText(id, answer, result) {
+  const lines = answer.split("\n");
+  const end = lines.findIndex((line) => !line.startsWith("| "));
+  if (!lines[1]?.startsWith("| ---")) return [el("div", { class: "answer", dir: "auto" }, ...claimsIn(id, answer, result))];
+  const cellsOf = (line) => line.slice(2, -2).split(" | ");
+  const rows = lines.slice(2, end < 0 ? lines.length : end).map(cellsOf);
+  const claims = [...result.claims];
+  const cell = (text) => (claims[0]?.text === text ? claimParts(id, claims.shift(), result.citations) : [text]);
+  const row = ([point, ...texts]) =>
+    el("tr", {}, el("th", { scope: "row" }, point), ...texts.map((text) => el("td", { dir: "auto" }, ...cell(text))));
+  const head = cellsOf(lines[0]).map((name) => el(name.trim() ? "th" : "td", { scope: name.trim() && "col" }, name));
+  return [
+    el("div", { class: "answer compared" }, el("table", {}, el("tr", {}, ...head), ...rows.map(row))),
+    end < 0 ? null : el("div", { class: "answer", dir: "auto" }, lines.slice(end).join("\n").trim()),
+  ];
 }
 
 function claimsIn(id, answer, { claims, citations }) {

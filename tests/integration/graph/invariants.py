@@ -146,11 +146,12 @@ def _of_the_reasons(final: SelfRAGState) -> Iterator[str]:
 
 
 def _of_the_segments(final: SelfRAGState, best: Candidate, context: Context) -> Iterator[str]:
-    """A long answer says what holds in full, each thing once, in no more segments than it may have."""
+    """A long answer says what holds in full, each thing once but in a table, in no more segments than it may have."""
     said = [claim["text"] for claim in best["claims"]]
-    if len(said) > len(set(said)):
+    if len(said) > len(set(said)) and not final["compared"]:
         yield f"something is said twice: {said}"
-    if "\n\n".join(one["text"] for one in final["segments"]) != best["draft"]["text"]:
+    lines = [line for line in best["draft"]["text"].split("\n") if line and not line.endswith(":")]
+    if sorted(lines) != sorted(line for one in final["segments"] for line in one["text"].split("\n") if line):
         yield "the answer is not its segments"
     if len(final["segments"]) > (context.effective_limits.segments or 8):
         yield f"there are {len(final['segments'])} segments"

@@ -1,6 +1,6 @@
 """Long answers, segment by segment, in the graph."""
 
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import pytest
 from langchain_core.documents import Document
@@ -8,8 +8,10 @@ from langchain_core.retrievers import BaseRetriever
 from langgraph.checkpoint.memory import InMemorySaver
 
 from app.results.result import result_of
+from app.terminal.show import numbered_answer
 from graph.builder import build_graph
 from nodes.retrieve import retrieve
+from retrieval.filters import Filter
 from run.context import Context, Limits
 from run.state import SelfRAGState
 from tests.integration.graph.sky import BROKEN, ask, critic, nodes_of, thread
@@ -183,3 +185,79 @@ async def test_a_document_is_searched_for_where_the_retriever_cannot_read_one() 
     made = services(ScriptedGenerator(segments=[RENT]), critic(relevance="relevant"), cast("Any", Own()), limits=ONCE)
     final = await build_graph(made).ainvoke(cast("SelfRAGState", {"question": "Summarise notes.txt"}))
     assert (final["answer"], final["whole"]) == (RENT, None)
+
+
+HOUSE, SHED = "The house has a rent of 900 euros and two keys.", "The shed has a rent of 80 euros."
+COMPARED = ScriptedRetriever({"house": [HOUSE, KEYS], "shed": [SHED, KEYS]})
+TABLE = "|  | house | shed |\n| --- | --- | --- |\n"
+
+
+async def test_a_comparison_is_a_table_whose_cells_are_checked_each_by_its_own_question_and_passages() -> None:
+    written = "rent | 900 euros | 80 euros\nkeys | two keys | two keys\ngarden | - | a garden\nRent | 1 euro | -"
+    judge = critic(support=lambda text: "no support" if "garden" in text else "fully supported")
+    generator = ScriptedGenerator(comparisons=[written])
+    final = await asked(generator, judge, question="Compare the house and the shed", retriever=COMPARED)
+    table = f"{TABLE}| rent | 900 euros | 80 euros |\n| keys | two keys | two keys |"
+    left_out = "Left out, as not surely supported or no part of the answer: “shed, garden: a garden”"
+    assert final["answer"] == f"{table}\n\n{left_out}"
+    assert "\n| rent | 900 euros [1] | 80 euros [2] |\n" in numbered_answer(final)
+    assert [one["quote"] for one in final["citations"]] == [HOUSE, SHED, KEYS]
+    asked_of = [(one["question"], one["passages"].count("<passage")) for one in judge.inputs if "claim" in one]
+    assert asked_of[:2] == [("What is the rent of house?", 2), ("What is the rent of shed?", 2)]
+    assert [kind for kind, _ in judge.asked].count("relevance") == 0
+    assert nodes_of(final).count("generate") == 1
+
+
+async def test_what_is_said_of_one_thing_supports_no_cell_of_another() -> None:
+    generator = ScriptedGenerator(comparisons=["rent | 80 euros | 900 euros"])
+    final = await asked(generator, question="Compare the house and the shed", retriever=COMPARED)
+    assert final["outcome"] == "abstained"
+    assert final["left_out"] == ["house, rent: 80 euros", "shed, rent: 900 euros"]
+
+
+async def test_things_without_a_name_are_the_documents_of_what_is_found() -> None:
+    found = [document(HOUSE, source="offers/house.md"), document(SHED, source="offers/shed.md")]
+    generator = ScriptedGenerator(comparisons=["rent | 900 euros | 80 euros"])
+    final = await asked(generator, question="Compare the two offers", retriever=ScriptedRetriever(always=found))
+    assert final["answer"] == f"{TABLE}| rent | 900 euros | 80 euros |"
+
+
+async def test_a_file_that_is_compared_is_read_within_the_callers_filter() -> None:
+    class Offers(ScriptedRetriever):
+        within: ClassVar[list[Any]] = []
+
+        async def document_named(self, name: str, k: int, filter: Any) -> Any:  # noqa: A002
+            self.within.append(filter)
+            return [document({"house.md": HOUSE, "shed.md": SHED}[name])]
+
+        async def ainvoke(self, input: str, *, k: int, filter: Any = None) -> Any:  # noqa: A002
+            self.within.append(filter)
+            return [document(KEYS), document(HOUSE), document(SHED)]
+
+    own = Filter(sources=("offers",))
+    first = state("Compare house.md and shed.md", length="long")
+    found = await run_node(retrieve, first, retriever=Offers(), filter=own)
+    by_thing = [(one["thing"], one["passages"]) for one in found["compared"]]
+    assert by_thing == [("house.md", [HOUSE]), ("shed.md", [SHED])]
+    assert set(Offers.within) == {own}
+
+
+async def test_a_comparison_of_what_nothing_is_found_of_is_searched_for_as_any_other_words() -> None:
+    retriever = ScriptedRetriever({"house": [HOUSE], "moon": [], "the house and the moon": [HOUSE]})
+    generator = ScriptedGenerator(segments=[HOUSE])
+    final = await asked(generator, question="Compare the house and the moon", retriever=retriever)
+    assert (final["answer"], final["compared"]) == (HOUSE, [])
+
+
+async def test_a_list_has_the_headings_of_the_sections_that_its_lines_are_of() -> None:
+    found = [
+        document(RENT, heading="Lease > Money"),
+        document(KEYS, heading="Lease > Handing over"),
+        document(TERM, heading="Lease > Money"),
+    ]
+    settings: Any = {"question": "List what the lease says", "retriever": ScriptedRetriever(always=found)}
+    final = await asked(ScriptedGenerator(segments=[RENT, KEYS, TERM]), **settings)
+    assert final["answer"] == f"Money:\n- {RENT}\n- {TERM}\n\nHanding over:\n- {KEYS}"
+    settings["retriever"] = ScriptedRetriever(always=[found[0], found[2]])
+    final = await asked(ScriptedGenerator(segments=[RENT, TERM]), **settings)
+    assert final["answer"] == f"- {RENT}\n- {TERM}"

@@ -7,7 +7,15 @@ from prompts.decide import RETRIEVE
 from prompts.described import DESCRIBED
 from prompts.direct_generate import DIRECT_GENERATE
 from prompts.explain import EXPLAIN
-from prompts.generate import GENERATE, PLAIN, REDRAFT_NOT_USEFUL, REDRAFT_UNSUPPORTED, SEGMENT, SUMMARY
+from prompts.generate import (
+    COMPARISON,
+    GENERATE,
+    PLAIN,
+    REDRAFT_NOT_USEFUL,
+    REDRAFT_UNSUPPORTED,
+    SEGMENT,
+    SUMMARY,
+)
 from prompts.grade_documents import RELEVANCE
 from prompts.hallucination_check import SUPPORT
 from prompts.query_table import FITS, QUERY_TABLE, REQUERY_TABLE
@@ -26,6 +34,7 @@ PROMPTS = {
     "generate-plain": PLAIN,
     "generate-segment": SEGMENT,
     "generate-summary": SUMMARY,
+    "generate-comparison": COMPARISON,
     "generate-unsupported": REDRAFT_UNSUPPORTED,
     "grade_documents": RELEVANCE.messages,
     "hallucination_check": SUPPORT.messages,

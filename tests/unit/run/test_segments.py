@@ -101,7 +101,7 @@ def test_a_list_has_a_line_for_each_statement_below_what_introduces_it() -> None
 
 def test_the_answer_has_the_claims_and_passages_of_all_segments() -> None:
     segments = accepted_in(a_round((RENT, [claim(RENT)]), (KEYS, [claim(KEYS)])), ROOM).segments
-    answer = answer_of(segments, ROOM, as_list=False)
+    answer = answer_of(segments, ROOM, as_list=False, headed=False)
     assert answer is not None
     assert answer["draft"]["text"] == f"{RENT}\n\n{KEYS}"
     assert [one["id"] for one in answer["draft"]["passages"]] == [RENT, KEYS]

@@ -1,0 +1,88 @@
+"""A comparison as a table: which things a question compares, and the cells that a model writes about them."""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from grounding.lengths import ASKS, subject_asked_for
+
+COMPARISON = re.compile(r"\b(?:compar\w*|vergleich\w*)|比较", re.IGNORECASE)
+BETWEEN = re.compile(r"^(?:of|between|zwischen|von|entre|de|des)\s+", re.IGNORECASE)
+# What follows is by what they are compared.
+POINTS = re.compile(
+    r"""\s+(?:by|in\ terms\ of|with\ (?:respect|regard)\ to|regarding|as\ to|nach|hinsichtlich|bezüglich|selon|
+    quant\ à|según|en\ cuanto\ a|por)\s+(?P<points>.+)$""",
+    re.VERBOSE | re.IGNORECASE,
+)
+AGAINST = re.compile(r"\s+(?:with|to|against|versus|vs\.?|mit|avec|con)\s+|与", re.IGNORECASE)
+AND = re.compile(r"\s*,\s*(?:(?:and|und|et|y)\s+)?|\s+(?:and|und|et|y)\s+|[和跟、]", re.IGNORECASE)
+ARTICLES = re.compile(r"^(?:(?:the|an?|de[rnms]|die|das|le|la|les|el|los|las|sie|bitte)\s+)+|^l['’]", re.IGNORECASE)
+OF = re.compile(r"\s+(?:of|for|from|von|für|de|du|des|del|para)\s+", re.IGNORECASE)
+LEADING_OF = re.compile(r"^(?:of|for|from|von|für|de|du|des|del|para)\s+", re.IGNORECASE)
+MOST_COMPARED = 4
+LONGEST_POINT = 60  # characters
+EMPTY = "–"
+NOTHING = re.compile(r"[-–—.\s]*")
+RULE = re.compile(r"[\s|:-]+")
+
+
+class Cell(NamedTuple):
+    """What is written about one of the things compared in one point."""
+
+    point: str
+    thing: str
+    text: str
+
+
+def compares(question: str) -> bool:
+    """True if the question asks for a comparison."""
+    asks = ASKS.match(question)
+    return asks is not None and COMPARISON.search(asks.group()) is not None
+
+
+def things_compared(question: str) -> tuple[list[str], str]:
+    """Return the things that a comparison names, none if it does not name two to four, and by what it compares them.
+
+    "The rent of A and of B" compares A and B by the rent.
+    """
+    named = BETWEEN.sub("", subject_asked_for(question).strip(" .?!。？"))
+    points = POINTS.search(named)
+    named = named[: points.start()] if points else named
+    split = AGAINST if AGAINST.search(named) else AND
+    parts = [ARTICLES.sub("", LEADING_OF.sub("", ARTICLES.sub("", part))) for part in split.split(named)]
+    by, of = points["points"] if points else "", OF.search(parts[0])
+    if of and parts[0][:1].islower() and not any(map(OF.search, parts[1:])):
+        by = f"{parts[0][: of.start()]} {by}".strip()
+        parts[0] = ARTICLES.sub("", parts[0][of.end() :])
+    things = [part.strip() for part in parts]
+    distinct = 2 <= len(dict.fromkeys(map(str.casefold, things))) == len(things) <= MOST_COMPARED and all(things)
+    return things if distinct else [], by
+
+
+def cells_of(written: str, things: Sequence[str], most: int) -> list[Cell]:
+    """Return the cells of a table in its order, of ``most`` points at most, each once; empty ones are left out."""
+    cells: dict[str, list[Cell]] = {}
+    names = set(map(str.casefold, things))
+    for point, texts in _rows(written):
+        known = not point or point.casefold() in cells or names.issuperset(map(str.casefold, texts))  # or the header
+        if not known and len(point) <= LONGEST_POINT and len(cells) < most:
+            said = zip(things, texts, strict=False)
+            cells[point.casefold()] = [Cell(point, thing, text) for thing, text in said if not NOTHING.fullmatch(text)]
+    return [cell for row in cells.values() for cell in row]
+
+
+def _rows(written: str) -> Iterator[tuple[str, list[str]]]:
+    for line in written.splitlines():
+        if "|" in line and not RULE.fullmatch(line):
+            point, *texts = (part.strip() for part in line.strip().removeprefix("|").removesuffix("|").split("|"))
+            yield point.strip("*:- "), texts
+
+
+def as_table(cells: Sequence[Cell], things: Sequence[str]) -> str:
+    """Return the cells as a table in Markdown, with a row for each point and a column for each thing."""
+    rows: dict[str, dict[str, str]] = {}
+    for cell in cells:
+        rows.setdefault(cell.point, {})[cell.thing] = cell.text
+    lines = [["", *things], ["---"] * (1 + len(things))]
+    lines += [[point, *(row.get(thing, EMPTY) for thing in things)] for point, row in rows.items()]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

@@ -1,0 +1,58 @@
+"""What a comparison compares, and the cells of its table."""
+
+import pytest
+
+from grounding.compared import Cell, as_table, cells_of, compares, things_compared
+
+CASES = [
+    ("Compare fixed-rate and adjustable-rate mortgages", ["fixed-rate", "adjustable-rate mortgages"], ""),
+    ("Please compare the offers of Brightline and Cleanwell by price and term.", ["Brightline", "Cleanwell"], "offers"),
+    ("Compare the rules for flights and for rail journeys", ["flights", "rail journeys"], "rules"),
+    ("Compare the Bank of England and the Federal Reserve", ["Bank of England", "Federal Reserve"], ""),
+    ("Give me a comparison of A, B and C", ["A", "B", "C"], ""),
+    (
+        "Compare the landlord's repair and insurance duties with the tenant's",
+        ["landlord's repair and insurance duties"],
+        "",
+    ),
+    ("Vergleichen Sie bitte Angebot A und Angebot B nach Preis", ["Angebot A", "Angebot B"], "Preis"),
+    ("Comparez le prix de l'offre A et de l'offre B", ["offre A", "offre B"], "prix"),
+    ("Compara la oferta A con la oferta B", ["oferta A", "oferta B"], ""),
+    ("比较A和B", ["A", "B"], ""),
+    ("Compare the two offers", [], ""),
+    ("Compare A, B, C, D and E", [], ""),
+    ("Compare the tenant and the tenant", [], ""),
+]
+
+
+@pytest.mark.parametrize(("question", "things", "by"), CASES)
+def test_a_comparison_names_the_things_and_by_what_they_are_compared(question: str, things: list[str], by: str) -> None:
+    found, points = things_compared(question)
+    assert compares(question)
+    assert (found[: len(things)], bool(found)) == (things, bool(things))
+    assert points.startswith(by)
+
+
+@pytest.mark.parametrize("question", ["List what compares well", "Is A comparable to B?", "Summarise the comparison"])
+def test_no_other_question_compares(question: str) -> None:
+    assert not compares(question)
+
+
+def test_a_table_has_each_point_once_and_no_more_than_asked_for() -> None:
+    written = (
+        "Columns: point | A | B\nprice | 1 | 2\n"
+        "| **term** | - | 3 years | 9 |\n|---|---|\nPrice | 7 | 8\nA | B\nno line\n"
+        + "x" * 61
+        + " | 1 | 2\nlock | yes\nover | 1 | 2"
+    )
+    cells = [
+        *(Cell("price", "A", "1"), Cell("price", "B", "2"), Cell("term", "B", "3 years"), Cell("lock", "A", "yes")),
+    ]
+    assert cells_of(written, ["A", "B"], 3) == cells
+
+
+def test_what_is_drawn_as_a_table_is_read_back_as_the_same_cells() -> None:
+    cells = [Cell("price", "A", "1"), Cell("term", "B", "3 years")]
+    table = as_table(cells, ["A", "B"])
+    assert table.split("\n")[2:] == ["| price | 1 | – |", "| term | – | 3 years |"]
+    assert cells_of(table, ["A", "B"], 8) == cells
