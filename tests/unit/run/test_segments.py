@@ -106,7 +106,7 @@ def test_the_answer_has_the_claims_and_passages_of_all_segments() -> None:
     assert answer["draft"]["text"] == f"{RENT}\n\n{KEYS}"
     assert [one["id"] for one in answer["draft"]["passages"]] == [RENT, KEYS]
     assert [one["text"] for one in answer["claims"]] == [RENT, KEYS]
-    assert answer_of([], ROOM, as_list=False) is None
+    assert answer_of([], ROOM, as_list=False, headed=False) is None
 
 
 def test_it_goes_on_while_passages_are_left_then_searches_for_what_the_question_names_beside_them() -> None:
