@@ -10,8 +10,8 @@ COMPARISON = re.compile(r"\b(?:compar\w*|vergleich\w*)|比较", re.IGNORECASE)
 BETWEEN = re.compile(r"^(?:of|between|zwischen|von|entre|de|des)\s+", re.IGNORECASE)
 # What follows is by what they are compared.
 POINTS = re.compile(
-    r"""\s+(?:by|in\ terms\ of|with\ (?:respect|regard)\ to|regarding|as\ to|nach|hinsichtlich|bezüglich|selon|
-    quant\ à|según|en\ cuanto\ a|por)\s+(?P<points>.+)$""",
+    r"""(?:\s+(?:by|in\ terms\ of|with\ (?:respect|regard)\ to|regarding|as\ to|nach|hinsichtlich|bezüglich|selon|
+    quant\ à|según|en\ cuanto\ a|por|[-–—])|\s*[:：])\s+(?P<points>.+)$""",
     re.VERBOSE | re.IGNORECASE,
 )
 AGAINST = re.compile(r"\s+(?:with|to|against|versus|vs\.?|mit|avec|con)\s+|与", re.IGNORECASE)

@@ -102,6 +102,19 @@ def test_each_segment_of_a_long_answer_is_shown_with_its_quote_when_it_is_accept
     expect(page.locator(".segments")).to_have_count(0)
 
 
+def test_a_comparison_is_drawn_as_a_table_each_cell_with_its_quote(page: Page) -> None:
+    answered(page, "Compare the deposit and the service charge")
+    table = page.get_by_role("table")
+    assert table.locator("th").all_inner_texts() == ["deposit", "service charge", "what it says"]
+    cells = table.get_by_role("cell").filter(has=page.locator(".claim"))
+    expect(cells).to_have_count(2)
+    expect(cells.first).to_contain_text("a deposit of two months' rent")
+    assert [mark.replace("\n", "") for mark in table.locator(".cite").all_inner_texts()] == ["✓1", "✓2"]
+    require_accessible(page, WIDE, "a comparison")
+    cells.last.locator(".claim").click()
+    expect(page.get_by_role("dialog")).to_contain_text("service charge")
+
+
 def test_a_claim_shows_its_quote_and_opens_it_in_its_document(page: Page) -> None:
     answered(page)
     page.locator(".claim").first.hover()

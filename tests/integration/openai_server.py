@@ -167,8 +167,13 @@ class Policy:
         if kind == "analyse":
             return "Both do.\npreferred: neither"
         sentences = [one for text in passages_of(inputs["passages"]) for one in re.findall(r"[A-Z][^.\n]*\.", text)]
-        asked = words(inputs["question"])
-        return max(sentences, key=lambda one: len(words(one) & asked), default="I don't know.")
+
+        def nearest(asked: str) -> str:
+            return max(sentences, key=lambda one: len(words(one) & words(asked)), default="I don't know.")
+
+        if things := inputs.get("things"):
+            return f"what it says | {' | '.join(map(nearest, things.split(' | ')))}"
+        return nearest(inputs["question"])
 
 
 class OpenAIServer(Loopback):

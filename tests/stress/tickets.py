@@ -21,7 +21,9 @@ ticket: ContextVar[str] = ContextVar("ticket", default="")
 
 
 def question_of(number: int) -> str:
-    """The question of a ticket."""
+    """The question of a ticket; one in six asks for a comparison."""
+    if number % 6 == 5:
+        return f"Compare the {THINGS[number % 4]} and the {THINGS[4 + number % 5]} by what ticket {number} says"
     return f"What does ticket {number} say about the {THINGS[number % len(THINGS)]}?"
 
 

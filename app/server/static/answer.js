@@ -81,7 +81,7 @@ function answerText(id, answer, result) {
   const cell = (text) => (claims[0]?.text === text ? claimParts(id, claims.shift(), result.citations) : [text]);
   const row = ([point, ...texts]) =>
     el("tr", {}, el("th", { scope: "row" }, point), ...texts.map((text) => el("td", { dir: "auto" }, ...cell(text))));
-  const head = cellsOf(lines[0]).map((name) => el(name.trim() ? "th" : "td", { scope: name.trim() && "col" }, name));
+  const head = cellsOf(lines[0]).map((name) => el(name.trim() ? "th" : "td", { scope: name.trim() ? "col" : null }, name));
   return [
     el("div", { class: "answer compared" }, el("table", {}, el("tr", {}, ...head), ...rows.map(row))),
     end < 0 ? null : el("div", { class: "answer", dir: "auto" }, lines.slice(end).join("\n").trim()),

@@ -19,6 +19,8 @@ CASES = [
     ("Comparez le prix de l'offre A et de l'offre B", ["offre A", "offre B"], "prix"),
     ("Compara la oferta A con la oferta B", ["oferta A", "oferta B"], ""),
     ("比较A和B", ["A", "B"], ""),
+    ("Compare version 2 and version 3 - fees, term and notice", ["version 2", "version 3"], "fees, term"),
+    ("Comparez la bourse A et la bourse B : montant, date et cumul", ["bourse A", "bourse B"], "montant, date"),
     ("Compare the two offers", [], ""),
     ("Compare A, B, C, D and E", [], ""),
     ("Compare the tenant and the tenant", [], ""),
