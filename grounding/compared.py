@@ -19,6 +19,8 @@ AND = re.compile(r"\s*,\s*(?:(?:and|und|et|y)\s+)?|\s+(?:and|und|et|y)\s+|[和�
 ARTICLES = re.compile(r"^(?:(?:the|an?|de[rnms]|die|das|le|la|les|el|los|las|sie|bitte)\s+)+|^l['’]", re.IGNORECASE)
 OF = re.compile(r"\s+(?:of|for|from|von|für|de|du|des|del|para)\s+", re.IGNORECASE)
 LEADING_OF = re.compile(r"^(?:of|for|from|von|für|de|du|des|del|para)\s+", re.IGNORECASE)
+TWO = re.compile(r"\b(?:two|both|beiden?|zwei|deux|dos)\b|[两二]", re.IGNORECASE)
+THREE = re.compile(r"\b(?:three|drei|trois|tres)\b|三", re.IGNORECASE)
 MOST_COMPARED = 4
 LONGEST_POINT = 60  # characters
 EMPTY = "–"
@@ -57,6 +59,11 @@ def things_compared(question: str) -> tuple[list[str], str]:
     things = [part.strip() for part in parts]
     distinct = 2 <= len(dict.fromkeys(map(str.casefold, things))) == len(things) <= MOST_COMPARED and all(things)
     return things if distinct else [], by
+
+
+def how_many(question: str) -> int | None:
+    """Return how many things a comparison is of, as in "the two offers", if it says so."""
+    return 2 if TWO.search(question) else 3 if THREE.search(question) else None
 
 
 def cells_of(written: str, things: Sequence[str], most: int) -> list[Cell]:

@@ -10,7 +10,7 @@ from langchain_core.documents import Document
 from langgraph.runtime import Runtime
 
 from core.types import Compared, Passage, TableFound, Verdict
-from grounding.compared import MOST_COMPARED, compares, things_compared
+from grounding.compared import MOST_COMPARED, compares, how_many, things_compared
 from grounding.comparisons import suits_query
 from grounding.follow_ups import joined, leaned_on
 from grounding.lengths import NAMED, document_asked_for
@@ -102,8 +102,11 @@ async def _by_thing(state: SelfRAGState, services: Services, context: Context) -
     if not things:
         by_source: dict[str, list[Passage]] = {}
         for one in map(as_passage, await documents_for(Search(state["queries"][-1], context.k), services, context)):
-            by_source.setdefault(one.get("title") or Path(one["source"]).stem, []).append(one)
-        return by_source if 2 <= len(by_source) <= MOST_COMPARED else {}
+            by_source.setdefault(one["source"], []).append(one)
+        documents = list(by_source.values())[: how_many(standalone_question(state))]
+        titles = [own[0].get("title") or Path(own[0]["source"]).stem for own in documents]
+        names = titles if len(set(titles)) == len(titles) else [Path(own[0]["source"]).name for own in documents]
+        return dict(zip(names, documents, strict=True)) if 2 <= len(set(names)) <= MOST_COMPARED else {}
     found = await gather(_of_thing(thing, by, context.k // len(things), services, context) for thing in things)
     return dict(zip(things, found, strict=True)) if all(found) else {}
 

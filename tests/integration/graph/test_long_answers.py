@@ -215,11 +215,18 @@ async def test_what_is_said_of_one_thing_supports_no_cell_of_another() -> None:
     assert final["left_out"] == ["house, rent: 80 euros", "shed, rent: 900 euros"]
 
 
-async def test_things_without_a_name_are_the_documents_of_what_is_found() -> None:
-    found = [document(HOUSE, source="offers/house.md"), document(SHED, source="offers/shed.md")]
+@pytest.mark.parametrize(
+    ("titles", "things"), [(("House", "Shed", "Keys"), "House | Shed"), (("Offer", "Offer", "Offer"), "a.md | b.md")]
+)
+async def test_things_without_a_name_are_as_many_documents_of_what_is_found_as_are_asked_for(
+    titles: tuple[str, ...], things: str
+) -> None:
+    files = zip((HOUSE, SHED, KEYS), titles, "abc", strict=True)
+    found = [document(text, source=f"offers/{name}.md", title=title) for text, title, name in files]
     generator = ScriptedGenerator(comparisons=["rent | 900 euros | 80 euros"])
     final = await asked(generator, question="Compare the two offers", retriever=ScriptedRetriever(always=found))
-    assert final["answer"] == f"{TABLE}| rent | 900 euros | 80 euros |"
+    assert generator.inputs("comparison")[0]["things"] == things
+    assert final["answer"] == f"|  | {things} |\n| --- | --- | --- |\n| rent | 900 euros | 80 euros |"
 
 
 async def test_a_file_that_is_compared_is_read_within_the_callers_filter() -> None:
