@@ -6,7 +6,7 @@ from copy import copy
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Self, cast
+from typing import TYPE_CHECKING, Any, Literal, Self, cast
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import RunnableConfig
@@ -38,6 +38,12 @@ from retrieval.library.library import Library
 from run.context import Context, RetrieverLike, Services
 from run.initial_state import require_conversation, require_question, require_standalone
 from run.state import SelfRAGState
+
+if TYPE_CHECKING:
+    from langchain_core.retrievers import BaseRetriever
+    from langchain_core.tools import BaseTool
+
+    from app.agents import CheckedAnswers
 
 
 class SelfRAG:
@@ -229,6 +235,36 @@ class SelfRAG:
             return await check_text(
                 text, services, context, headings=headings, at_once=at_once, progress=progress, cached=cached
             )
+
+    # langchain.agents takes a second to import, which only an agent is worth.
+
+    def as_tool(
+        self, name: str = "ask_documents", *, description: str | None = None, context: Context | None = None
+    ) -> "BaseTool":
+        """Return a tool for an agent of LangChain: the answer with its quotes, the `Result` in JSON as its artifact."""
+        from app.agents import tool_of
+
+        return tool_of(partial(self.astream, context=context, tokens=False), name, description)
+
+    def as_retriever(self, context: Context | None = None) -> "BaseRetriever":
+        """Return a retriever of LangChain that finds what the critic judges relevant, best first."""
+        from app.agents import GradedPassages
+
+        return GradedPassages(graph=self.graph, context=compose.merged(self.context, context))
+
+    def as_middleware(
+        self,
+        *,
+        redrafts: int = 1,
+        otherwise: Literal["mark", "refuse"] = "mark",
+        seconds: float = 120,
+        context: Context | None = None,
+    ) -> "CheckedAnswers":
+        """Return a middleware that checks what an agent of LangChain answers: see `app.agents.CheckedAnswers`."""
+        from app.agents import CheckedAnswers
+
+        check = partial(self.acheck, context=context)
+        return CheckedAnswers(check, redrafts=redrafts, otherwise=otherwise, seconds=seconds)
 
     def calibrate(
         self,

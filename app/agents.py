@@ -1,0 +1,185 @@
+"""Self-RAG for agents of LangChain: a tool that asks, a retriever that grades, and a check of what an agent answers."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing
+from typing import Any, Literal, NotRequired
+
+from langchain.agents import AgentState
+from langchain.agents.middleware import AgentMiddleware, hook_config
+from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
+from langchain_core.documents import Document
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
+from langchain_core.retrievers import BaseRetriever
+from langchain_core.tools import BaseTool, StructuredTool
+from langgraph.runtime import Runtime
+from pydantic import BaseModel, ConfigDict, Field
+
+from app.checking.checked_text import CheckedText
+from app.checking.verification import NO_CLAIM
+from app.results.events import Event, Finished
+from app.terminal.show import numbered_answer
+from app.terminal.show_check import marked_text
+from core.background import in_background
+from core.errors import ModelError, RequestError
+from core.passages import place_of
+from core.text import is_blank
+from core.types import StopReason
+from graph.compiled import SelfRAGGraph
+from nodes.finish import sentence, wording_of
+from prompts.grade_documents import RELEVANCE
+from run.context import Context
+from run.state import SelfRAGState
+
+TOOL = (
+    "Answer a question from the user's own documents. Each claim of the answer is checked against a quoted passage; "
+    "if the documents do not answer the question, the tool says so. Ask one complete question at a time."
+)
+REDRAFT = (
+    "The documents do not support these statements of your answer:\n{failed}\n\nWrite the whole answer again. Correct "
+    "or leave out these statements, keep the others, and add nothing that the documents do not state."
+)
+CHECK = "self_rag_check"  # the name of the messages by which an answer goes back to the model
+SUPPORTED = ("fully supported", "partially supported", NO_CLAIM)
+
+
+class Question(BaseModel):
+    """What the tool takes."""
+
+    question: str = Field(description="A complete question, understood without the conversation")
+
+
+def tool_of(stream: Callable[[str], AsyncGenerator[Event, None]], name: str, description: str | None) -> BaseTool:
+    """Return a tool: its content is the answer with its quotes, its artifact the result as `--json` has it."""
+
+    async def ask(question: str) -> tuple[str, dict[str, Any]]:
+        async with aclosing(stream(question)) as events:
+            async for event in events:
+                if isinstance(event, Finished):
+                    quotes = [f"[{one['id']}] {place_of(one)}: “{one['quote']}”" for one in event.state["citations"]]
+                    content = "\n".join([numbered_answer(event.state), *quotes])
+                    return content, event.result.model_dump(mode="json")
+        raise RuntimeError("the graph ended without a result")
+
+    return StructuredTool.from_function(
+        func=lambda question: in_background(ask(question)),
+        coroutine=ask,
+        name=name,
+        description=description or TOOL,
+        args_schema=Question,
+        response_format="content_and_artifact",
+    )
+
+
+class GradedPassages(BaseRetriever):
+    """The passages that the first search finds and the critic judges relevant, best first.
+
+    The metadata has ``source``, ``page``, ``row``, ``title``, ``heading`` where there are, and ``relevance``, the
+    critic's probability.
+    """
+
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+    graph: SelfRAGGraph
+    context: Context
+
+    def _get_relevant_documents(self, query: str, *, run_manager: CallbackManagerForRetrieverRun) -> list[Document]:
+        return in_background(self._graded(query))
+
+    async def _aget_relevant_documents(
+        self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun
+    ) -> list[Document]:
+        return await self._graded(query)
+
+    async def _graded(self, query: str) -> list[Document]:
+        context = self.context.model_copy(update={"mode": "always", "length": "short"})
+        start: Any = {"question": query}
+        async with aclosing(self.graph.astream(start, context=context, stream_mode="values")) as states:
+            async for state in states:
+                if state.get("path") and state["path"][-1]["node"] == "grade_documents":
+                    return _relevant(state)
+        return []
+
+
+def _relevant(state: SelfRAGState) -> list[Document]:
+    found = [one for one in state["passages"] if one["id"] in state["relevant"]]
+    documents = []
+    for one in sorted(found, key=lambda one: -RELEVANCE.score(state["verdicts"][one["id"]])):
+        known = {key: value for key, value in one.items() if key not in ("id", "text") and value is not None}
+        known["relevance"] = RELEVANCE.score(state["verdicts"][one["id"]])
+        documents.append(Document(one["text"], id=one["id"], metadata=known))
+    return documents
+
+
+class CheckedState(AgentState[Any]):
+    """What the middleware adds to an agent's state: the last answer as a `CheckedText` in JSON, None if that failed."""
+
+    checked: NotRequired[dict[str, Any] | None]
+
+
+class CheckedAnswers(AgentMiddleware[CheckedState, Any]):
+    """Checks an agent's final answer against the documents, claim by claim, before the agent ends.
+
+    An answer with a claim that the documents do not support, or contradict, goes back to the model at most ``redrafts``
+    times with these claims named. If it still has one, with ``otherwise`` "mark" each such claim is marked, with
+    "refuse" a sentence takes the answer's place. A check that fails or takes more than ``seconds`` counts as one that
+    supports nothing. What a model streams has not been checked.
+    """
+
+    state_schema = CheckedState
+
+    def __init__(
+        self,
+        check: Callable[[str], Awaitable[CheckedText]],
+        *,
+        redrafts: int = 1,
+        otherwise: Literal["mark", "refuse"] = "mark",
+        seconds: float = 120,
+    ) -> None:
+        """Check with ``check``, as `SelfRAG.acheck` does."""
+        super().__init__()
+        self.check, self.redrafts, self.otherwise, self.seconds = check, redrafts, otherwise, seconds
+
+    @hook_config(can_jump_to=["model"])
+    def after_model(self, state: CheckedState, runtime: Runtime[Any]) -> dict[str, Any] | None:
+        """As `aafter_model`."""
+        return in_background(self.aafter_model(state, runtime))
+
+    @hook_config(can_jump_to=["model"])
+    async def aafter_model(self, state: CheckedState, runtime: Runtime[Any]) -> dict[str, Any] | None:
+        """Check the model's message, unless it calls a tool: the agent goes on, then."""
+        message = state["messages"][-1]
+        if not isinstance(message, AIMessage) or message.tool_calls or is_blank(message.text):
+            return None
+        try:
+            async with asyncio.timeout(self.seconds):
+                checked = await self.check(message.text)
+        except RequestError:  # there is no sentence in it
+            return None
+        except ModelError:
+            return {"checked": None, **self._instead(state, None, "model_failed")}
+        except TimeoutError:
+            return {"checked": None, **self._instead(state, None, "limit_seconds")}
+        told = {"checked": checked.model_dump(mode="json")}
+        failed = [one for one in checked.claims if one.label not in SUPPORTED]
+        if not failed:
+            return told
+        if sum(one.name == CHECK for one in _since_the_question(state)) < self.redrafts:
+            lines = "\n".join(f"- {one.text}" for one in failed)
+            back = HumanMessage(REDRAFT.format(failed=lines), name=CHECK)
+            return {**told, "messages": [back], "jump_to": "model"}
+        return {**told, **self._instead(state, checked, "claims_unsupported")}
+
+    def _instead(self, state: CheckedState, checked: CheckedText | None, reason: StopReason) -> dict[str, Any]:
+        """Return what takes the place of an answer that does not hold: the same message with another text."""
+        message, asked = state["messages"][-1], _since_the_question(state)[0].text
+        if self.otherwise == "refuse":
+            text = sentence(asked, "abstained", reason)
+        else:
+            text = marked_text(checked) if checked else message.text + wording_of(message.text).marks["unknown"]
+        return {"messages": [message.model_copy(update={"content": text})]}
+
+
+def _since_the_question(state: CheckedState) -> list[AnyMessage]:
+    """Return the messages from the last one that a person wrote; from the first, if nobody did."""
+    people = [at for at, one in enumerate(state["messages"]) if isinstance(one, HumanMessage) and one.name != CHECK]
+    return state["messages"][people[-1] if people else 0 :]
