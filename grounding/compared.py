@@ -10,8 +10,8 @@ COMPARISON = re.compile(r"\b(?:compar\w*|vergleich\w*)|比较", re.IGNORECASE)
 BETWEEN = re.compile(r"^(?:of|between|zwischen|von|entre|de|des)\s+", re.IGNORECASE)
 # What follows is by what they are compared.
 POINTS = re.compile(
-    r"""(?:\s+(?:by|in\ terms\ of|with\ (?:respect|regard)\ to|regarding|as\ to|nach|hinsichtlich|bezüglich|selon|
-    quant\ à|según|en\ cuanto\ a|por|[-–—])|\s*[:：])\s+(?P<points>.+)$""",
+    r"""(?:\s+(?:by|in\ terms\ of|with\ (?:respect|regard)\ to|regarding|as\ to|according\ to|nach|laut|
+    hinsichtlich|bezüglich|selon|quant\ à|según|en\ cuanto\ a|por|[-–—])|\s*[:：])\s+(?P<points>.+)$""",
     re.VERBOSE | re.IGNORECASE,
 )
 AGAINST = re.compile(r"\s+(?:with|to|against|versus|vs\.?|mit|avec|con)\s+|与", re.IGNORECASE)
@@ -21,6 +21,7 @@ OF = re.compile(r"\s+(?:of|for|from|von|für|de|du|des|del|para)\s+", re.IGNOREC
 LEADING_OF = re.compile(r"^(?:of|for|from|von|für|de|du|des|del|para)\s+", re.IGNORECASE)
 TWO = re.compile(r"\b(?:two|both|beiden?|zwei|deux|dos)\b|[两二]", re.IGNORECASE)
 THREE = re.compile(r"\b(?:three|drei|trois|tres)\b|三", re.IGNORECASE)
+WHERE = re.compile(r"\s+(?:in|under|dans|en)\s+.+$", re.IGNORECASE)  # behind the last of them it holds for all
 MOST_COMPARED = 4
 LONGEST_POINT = 60  # characters
 EMPTY = "–"
@@ -45,7 +46,7 @@ def compares(question: str) -> bool:
 def things_compared(question: str) -> tuple[list[str], str]:
     """Return the things that a comparison names, none if it does not name two to four, and by what it compares them.
 
-    "The rent of A and of B" compares A and B by the rent.
+    "The rent of A and of B" compares A and B by the rent, "A and B in the lease" both in the lease.
     """
     named = BETWEEN.sub("", subject_asked_for(question).strip(" .?!。？"))
     points = POINTS.search(named)
@@ -56,6 +57,9 @@ def things_compared(question: str) -> tuple[list[str], str]:
     if of and parts[0][:1].islower() and not any(map(OF.search, parts[1:])):
         by = f"{parts[0][: of.start()]} {by}".strip()
         parts[0] = ARTICLES.sub("", parts[0][of.end() :])
+    where = WHERE.search(parts[-1])
+    if where and not any(map(WHERE.search, parts[:-1])):
+        by, parts[-1] = f"{by} {where.group().strip()}".strip(), parts[-1][: where.start()]
     things = [part.strip() for part in parts]
     distinct = 2 <= len(dict.fromkeys(map(str.casefold, things))) == len(things) <= MOST_COMPARED and all(things)
     return things if distinct else [], by

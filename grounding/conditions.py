@@ -26,6 +26,14 @@ CUES = re.compile(
     r"|除非|除外|但|然而|不过|只有|例外|不适用|除.{1,20}外",
     re.IGNORECASE,
 )
+# A clause that says when something holds; and what a claim has that says it as a condition too.
+IF = re.compile(r"\b(?:if|in case|should|wenn|falls|sofern|si)\s+([^,;:.]{12,})", re.IGNORECASE)
+CONDITIONAL = re.compile(
+    r"\b(?:if|in case|should|when\w*|where|unless|until|once|provided|"
+    r"wenn|falls|sofern|bei|si|lorsqu\w*|quand|cuando)\b",
+    re.IGNORECASE,
+)
+LEAST_CLAUSE = 4  # words
 # In a sentence with another amount of what the quote measures.
 CHANGES = re.compile(
     r"\b(?:reduced|shortened|raised|extended|lowered|increased|replaced|difference|verkürzt|erhöht|verlängert|gesenkt|"
@@ -74,6 +82,19 @@ def conditions_of(passage: Passage, quote: Quote, answer: str) -> list[Quote]:
         if rank is not None and end - start <= LONGEST_QUOTE and (rank == 1 or not _states(answer, sentence, said)):
             found.append((rank, start, end))
     return [Quote(passage=passage["id"], start=start, end=end) for _, start, end in sorted(found)[:MOST]]
+
+
+def states_condition_as_fact(claim: str, text: str) -> bool:
+    """Whether a claim says in the same words, but as a fact, what the text says as a condition."""
+    if CONDITIONAL.search(claim):
+        return False
+    said = _words(claim)
+    clauses = [clause for clause in map(_words, IF.findall(text)) if len(clause.split()) >= LEAST_CLAUSE]
+    return any(f" {clause} " in f" {said} " for clause in clauses)
+
+
+def _words(text: str) -> str:
+    return " ".join(re.findall(r"\w+", text.casefold()))
 
 
 def _stands_before_cue(answer: str, sentence: str) -> bool:

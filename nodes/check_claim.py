@@ -8,6 +8,7 @@ from core.types import Claim, Passage, Quote, Verdict
 from core.words import STOP_WORDS
 from grounding.answers import is_yes_or_no
 from grounding.claims import LONGEST_CLAIM, Statement, with_lead_in
+from grounding.conditions import states_condition_as_fact
 from grounding.quotes import find_quote, find_second_quote, missing_facts
 from nodes.concurrency import off_loop
 from nodes.reasons import explained, of_support
@@ -115,6 +116,9 @@ def rule(one: Statement, passages: Sequence[Passage], question: str, elsewhere: 
     quote = find_quote(said, passages, question, one.context)
     if quote is None:
         return "No passage says this."
+    sources = {one["id"]: one["text"] for one in passages}
+    if states_condition_as_fact(one.text, sources[quote["passage"]]):
+        return "It says as a fact what the passage says as a condition."
     second = find_second_quote(one.text, passages, quote)
     return [quote, second] if second else [quote]
 

@@ -1,5 +1,6 @@
 """Report the best candidate with the outcome that its checks justify."""
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -92,7 +93,9 @@ def with_notes(
         read = sum(len(one["passages"]) for one in state["drafted"])
         notes.append(wording.unread.format(source=Path(whole).name, read=read, passages=read + unread))
     if state.get("segments"):
-        notes += [wording.left_out.format(claim=shortened(one, 200)) for one in state["left_out"][:MOST_LEFT_OUT]]
+        shown = [shortened(one, 200) for one in state["left_out"][:MOST_LEFT_OUT]]
+        between = re.sub(r"^.*[:：]\s*(.+)\{claim\}(.+)$", r"\2; \1", wording.left_out)
+        notes += [wording.left_out.format(claim=between.join(shown))] if shown else []
     notes += [disagreement(conflicts, citations, state["question"], numbers=numbers)] if conflicts else []
     if queried := state.get("queried"):
         notes.append(wording.queried.format(**{**queried, "source": Path(queried["source"]).name}))

@@ -21,6 +21,8 @@ CASES = [
     ("比较A和B", ["A", "B"], ""),
     ("Compare version 2 and version 3 - fees, term and notice", ["version 2", "version 3"], "fees, term"),
     ("Comparez la bourse A et la bourse B : montant, date et cumul", ["bourse A", "bourse B"], "montant, date"),
+    ("Compare a republic and a democracy according to the Federalist", ["republic", "democracy"], "the Feder"),
+    ("Compare rents in the north and rents in the south", ["rents in the north", "rents in the south"], ""),
     ("Compare the two offers", [], ""),
     ("Compare A, B, C, D and E", [], ""),
     ("Compare the tenant and the tenant", [], ""),

@@ -3,7 +3,7 @@
 import pytest
 
 from core.types import Quote
-from grounding.conditions import conditions_of
+from grounding.conditions import conditions_of, states_condition_as_fact
 from tests.scripted import passage
 
 LEASE = "The tenant gives six weeks' notice."
@@ -78,3 +78,23 @@ def test_a_condition_that_the_answer_states_is_not_shown_again() -> None:
 
 def test_what_stands_before_the_quote_puts_no_condition_on_it() -> None:
     assert conditions(LEASE, "", before="However, the landlord gives twelve weeks. ") == []
+
+
+RISK = "If the premises cannot be used because of a flood, the rent is suspended."
+
+
+@pytest.mark.parametrize(
+    ("claim", "text", "states"),
+    [
+        ("The premises cannot be used because of a flood, and the rent is suspended.", RISK, True),
+        ("The rent is suspended if the premises cannot be used because of a flood.", RISK, False),
+        ("The rent is suspended when the premises cannot be used because of a flood.", RISK, False),
+        ("The rent is suspended.", RISK, False),
+        ("The premises cannot be used because of damage.", RISK, False),
+        ("The seal is broken.", "The guarantee ends if the seal is broken.", True),
+        ("Seals are broken.", "It ends if seals are broken.", False),  # too few words to be sure
+        ("Le loyer est payé trop tard.", "Des intérêts sont dus si le loyer est payé trop tard.", True),
+    ],
+)
+def test_a_condition_that_is_said_as_a_fact_is_not_what_the_text_says(claim: str, text: str, states: bool) -> None:
+    assert states_condition_as_fact(claim, text) is states

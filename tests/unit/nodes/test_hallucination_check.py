@@ -59,6 +59,12 @@ async def test_a_bare_yes_must_be_more_probable_than_a_claim_that_can_be_compare
     assert (claim["verdict"]["label"], claim["quote"] is not None) == (label, True)
 
 
+async def test_a_condition_that_is_said_as_a_fact_is_refused_without_a_call() -> None:
+    critic = judging()
+    (claim,) = await checked("The sea is very salt.", critic, passages=("Fish die if the sea is very salt.",))
+    assert (claim["verdict"]["label"], critic.asked) == ("no support", [])
+
+
 async def test_what_a_draft_says_beside_the_answer_is_judged_by_itself() -> None:
     critic = ScriptedCritic({BLUE: "fully supported", "The sea is salt.": ["no support", "fully supported"]})
     _, beside = await checked(SKY, critic, question="Why is the sky blue?")
