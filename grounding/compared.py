@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from grounding.lengths import ASKS, subject_asked_for
+from grounding.stems import stems
 
 COMPARISON = re.compile(r"\b(?:compar\w*|vergleich\w*)|比较", re.IGNORECASE)
 BETWEEN = re.compile(r"^(?:of|between|zwischen|von|entre|de|des)\s+", re.IGNORECASE)
@@ -71,12 +72,18 @@ def how_many(question: str) -> int | None:
 
 
 def cells_of(written: str, things: Sequence[str], most: int) -> list[Cell]:
-    """Return the cells of a table in its order, of ``most`` points at most, each once; empty ones are left out."""
+    """Return the cells of a table in its order, of ``most`` points at most, each once; empty ones are left out.
+
+    A row that says what another says is none.
+    """
     cells: dict[str, list[Cell]] = {}
+    rows: set[tuple[str, ...]] = set()
     names = set(map(str.casefold, things))
     for point, texts in _rows(written):
         known = not point or point.casefold() in cells or names.issuperset(map(str.casefold, texts))  # or the header
-        if not known and len(point) <= LONGEST_POINT and len(cells) < most:
+        row = tuple(map(str.casefold, texts))
+        if not known and row not in rows and len(point) <= LONGEST_POINT and len(cells) < most:
+            rows.add(row)
             said = zip(things, texts, strict=False)
             cells[point.casefold()] = [Cell(point, thing, text) for thing, text in said if not NOTHING.fullmatch(text)]
     return [cell for row in cells.values() for cell in row]
@@ -87,6 +94,12 @@ def _rows(written: str) -> Iterator[tuple[str, list[str]]]:
         if "|" in line and not RULE.fullmatch(line):
             point, *texts = (part.strip() for part in line.strip().removeprefix("|").removesuffix("|").split("|"))
             yield point.strip("*:- "), texts
+
+
+def is_said_of(thing: str, things: Sequence[str], text: str) -> bool:
+    """Whether a text has a word of the thing that no other of the things has."""
+    others = set[str]().union(*(stems(one) for one in things if one != thing))
+    return bool((stems(thing) - others) & stems(text))
 
 
 def as_table(cells: Sequence[Cell], things: Sequence[str]) -> str:

@@ -1,5 +1,6 @@
 """Judge whether each claim of each draft follows from the passages that its generator read (ISSUP)."""
 
+from collections import Counter
 from typing import Any
 
 from langgraph.runtime import Runtime
@@ -8,6 +9,7 @@ from core.types import Claim, Draft, Subject
 from core.wording import WORDINGS
 from grounding.answers import repeats_question
 from grounding.claims import Statement, statements
+from grounding.compared import Cell, is_said_of
 from grounding.language import language_of
 from nodes.check_claim import Evidence, check_claim, check_statement, criticised, unsupported
 from nodes.concurrency import gather, off_loop
@@ -72,19 +74,28 @@ async def _claims_of(draft: Draft, state: SelfRAGState, services: Services, cont
 
 
 async def _cells_of(draft: Draft, state: SelfRAGState, services: Services, context: Context) -> list[Claim]:
-    """Check each cell of a comparison as an answer to its own question, against what was found for its thing alone."""
+    """Check each cell of a comparison as an answer to its own question, against what was found for its thing alone.
+
+    Where one document speaks of several of the things, the quote must have a word of the cell's own.
+    """
     passages = {one["id"]: one for one in state["passages"]}
     own = {one["thing"]: [passages[identity] for identity in one["passages"]] for one in state["compared"]}
+    sources = Counter(source for found in own.values() for source in {one["source"] for one in found})
     asked = WORDINGS[language_of(state["question"]) or "en"].cell
-    return await gather(
-        check_claim(
-            Statement(cell.text, "", 0),
-            Evidence(asked.format(point=cell.point, thing=cell.thing), own[cell.thing], state["passages"]),
-            services,
-            context,
-        )
-        for cell in drafted_cells(draft, state, context)
-    )
+
+    async def check(cell: Cell) -> Claim:
+        question = asked.format(point=cell.point, thing=cell.thing)
+        evidence = Evidence(question, own[cell.thing], state["passages"])
+        claim = await check_claim(Statement(cell.text, "", 0), evidence, services, context)
+        if not claim["quote"]:
+            return claim
+        source, text = (passages[claim["quote"]["passage"]][key] for key in ("source", "text"))
+        said = text[claim["quote"]["start"] : claim["quote"]["end"]]
+        if sources[source] > 1 and not is_said_of(cell.thing, list(own), said):
+            return unsupported(Statement(cell.text, "", 0), f"The passage does not say it of {cell.thing}.")
+        return claim
+
+    return await gather(map(check, drafted_cells(draft, state, context)))
 
 
 def with_subject(claim: Claim, subject: Subject) -> Claim:

@@ -135,17 +135,16 @@ def _segment(draft: Draft, text: str, claims: Sequence[Claim]) -> Segment:
 def answer_of(segments: Sequence[Segment], context: Context, *, as_list: bool, headed: bool) -> Candidate | None:
     """Return the segments as one candidate, with the claims and passages of all; None without any.
 
-    With ``headed`` those of a section stand below its heading, if they are of several.
+    With ``headed`` those of a section stand below its heading, if they are of several and all have one.
     """
     if not segments:
         return None
     passages = {one["id"]: one for segment in segments for one in segment["passages"]}
     sections = list(dict.fromkeys(map(_heading_of, segments)))
-    if headed and len(sections) > 1:
+    if headed and len(sections) > 1 and all(sections):
         segments = sorted(segments, key=lambda one: sections.index(_heading_of(one)))
         text = "\n\n".join(
-            "\n".join([*([f"{heading}:"] if heading else []), *(one["text"] for one in own)])
-            for heading, own in groupby(segments, _heading_of)
+            "\n".join([f"{heading}:", *(one["text"] for one in own)]) for heading, own in groupby(segments, _heading_of)
         )
     else:
         text = ("\n" if as_list else "\n\n").join(one["text"] for one in segments)

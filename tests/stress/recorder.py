@@ -17,6 +17,7 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
 from app.conversations.checkpoints import PLAIN
+from core.types import Length
 from graph.builder import SelfRAGGraph, build_graph
 from models.chat import Chat
 from models.connect import openai_chat
@@ -127,8 +128,9 @@ def differences(state: Mapping[str, Any], reference: Mapping[str, Any], names: I
 
 
 def context_of(number: int) -> Context:
-    """Alternate between the two draft strategies."""
-    return Context(strategy="per-passage" if number % 2 else "combined", limits=ROOMY)
+    """Alternate between the two draft strategies; every third answer is a long one."""
+    length: Length | None = "long" if number % 3 == 0 else None
+    return Context(strategy="per-passage" if number % 2 else "combined", length=length, limits=ROOMY)
 
 
 def start_of(number: int) -> SelfRAGState:

@@ -187,8 +187,10 @@ async def test_a_document_is_searched_for_where_the_retriever_cannot_read_one() 
     assert (final["answer"], final["whole"]) == (RENT, None)
 
 
-HOUSE, SHED = "The house has a rent of 900 euros and two keys.", "The shed has a rent of 80 euros."
-COMPARED = ScriptedRetriever({"house": [HOUSE, KEYS], "shed": [SHED, KEYS]})
+HOUSE, SHED = "The house has a rent of 900 euros and two keys.", "The rent is 80 euros, and there are two keys."
+COMPARED = ScriptedRetriever(
+    {"house": [document(HOUSE, source="house.md")], "shed": [document(SHED, source="shed.md")]}
+)
 TABLE = "|  | house | shed |\n| --- | --- | --- |\n"
 
 
@@ -201,11 +203,20 @@ async def test_a_comparison_is_a_table_whose_cells_are_checked_each_by_its_own_q
     left_out = "Left out, as not surely supported or no part of the answer: “shed, garden: a garden”"
     assert final["answer"] == f"{table}\n\n{left_out}"
     assert "\n| rent | 900 euros [1] | 80 euros [2] |\n" in numbered_answer(final)
-    assert [one["quote"] for one in final["citations"]] == [HOUSE, SHED, KEYS]
+    assert [one["quote"] for one in final["citations"]] == [HOUSE, SHED]
     asked_of = [(one["question"], one["passages"].count("<passage")) for one in judge.inputs if "claim" in one]
-    assert asked_of[:2] == [("What is the rent of house?", 2), ("What is the rent of shed?", 2)]
+    assert asked_of[:2] == [("What is the rent of house?", 1), ("What is the rent of shed?", 1)]
     assert [kind for kind, _ in judge.asked].count("relevance") == 0
     assert nodes_of(final).count("generate") == 1
+
+
+async def test_where_one_document_speaks_of_both_things_a_quote_names_its_own() -> None:
+    rent = "The rent of the house is 900 euros, and the fee 70 euros."
+    found = ScriptedRetriever({"house": [rent, KEYS], "shed": [rent, KEYS]})
+    generator = ScriptedGenerator(comparisons=["rent | 900 euros | 900 euros\nkeys | two | two\nfee | 70 euros | -"])
+    final = await asked(generator, question="Compare the house and the shed", retriever=found)
+    assert final["answer"].startswith(f"{TABLE}| rent | 900 euros | – |\n| fee | 70 euros | – |\n\nLeft out")
+    assert final["left_out"] == ["shed, rent: 900 euros", "house, keys: two", "shed, keys: two"]
 
 
 async def test_what_is_said_of_one_thing_supports_no_cell_of_another() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from grounding.compared import Cell, as_table, cells_of, compares, things_compared
+from grounding.compared import Cell, as_table, cells_of, compares, is_said_of, things_compared
 
 CASES = [
     ("Compare fixed-rate and adjustable-rate mortgages", ["fixed-rate", "adjustable-rate mortgages"], ""),
@@ -45,7 +45,7 @@ def test_no_other_question_compares(question: str) -> None:
 def test_a_table_has_each_point_once_and_no_more_than_asked_for() -> None:
     written = (
         "Columns: point | A | B\nprice | 1 | 2\n"
-        "| **term** | - | 3 years | 9 |\n|---|---|\nPrice | 7 | 8\nA | B\nno line\n"
+        "| **term** | - | 3 years | 9 |\n|---|---|\nPrice | 7 | 8\ncost | 1 | 2\nA | B\nno line\n"
         + "x" * 61
         + " | 1 | 2\nlock | yes\nover | 1 | 2"
     )
@@ -60,3 +60,9 @@ def test_what_is_drawn_as_a_table_is_read_back_as_the_same_cells() -> None:
     table = as_table(cells, ["A", "B"])
     assert table.split("\n")[2:] == ["| price | 1 | – |", "| term | – | 3 years |"]
     assert cells_of(table, ["A", "B"], 8) == cells
+
+
+def test_what_is_said_of_a_thing_has_a_word_that_no_other_of_them_has() -> None:
+    things = ["fixed-rate", "adjustable-rate mortgages"]
+    assert is_said_of("adjustable-rate mortgages", things, "The rate of an adjustable mortgage follows an index.")
+    assert not is_said_of("adjustable-rate mortgages", things, "Locks of a rate last 30, 45 or 60 days.")
