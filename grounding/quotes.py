@@ -55,7 +55,7 @@ def _best_span(
         return None
     asked = _stems(question, language)
     weight = {word: 0.5 if word in asked else 1.0 for word in wanted}
-    nearby = _stems(context, language) - wanted - asked
+    nearby = _stems(context, language) - wanted
     best: tuple[float, int, int] | None = None
     chosen: Quote | None = None
     for order, passage in enumerate(passages):

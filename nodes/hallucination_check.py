@@ -86,13 +86,14 @@ async def _cells_of(draft: Draft, state: SelfRAGState, services: Services, conte
     async def check(cell: Cell) -> Claim:
         question = asked.format(point=cell.point, thing=cell.thing)
         evidence = Evidence(question, own[cell.thing], state["passages"])
-        claim = await check_claim(Statement(cell.text, "", 0), evidence, services, context)
+        statement = Statement(cell.text, f"{cell.point}:", 0)
+        claim = await check_claim(statement, evidence, services, context)
         if not claim["quote"]:
             return claim
         source, text = (passages[claim["quote"]["passage"]][key] for key in ("source", "text"))
         said = text[claim["quote"]["start"] : claim["quote"]["end"]]
         if sources[source] > 1 and not is_said_of(cell.thing, list(own), said):
-            return unsupported(Statement(cell.text, "", 0), f"The passage does not say it of {cell.thing}.")
+            return unsupported(statement, f"The passage does not say it of {cell.thing}.")
         return claim
 
     return await gather(map(check, drafted_cells(draft, state, context)))

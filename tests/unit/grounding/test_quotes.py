@@ -237,3 +237,10 @@ def test_a_passage_in_two_languages_is_judged_by_no_rule_for_one() -> None:
 
 def test_a_figure_that_stands_nowhere_is_missing_in_every_language() -> None:
     assert missing_facts("Le pont a été ouvert en 1931.", [passage(BRIDGE)], "") == ["1931"]
+
+
+def test_a_word_of_the_context_breaks_a_tie_also_if_the_question_has_it() -> None:
+    text = "Economy is for flights of six hours. Premium may be taken for flights of six hours."
+    found = find_quote("flights of six hours", [passage(text)], "What is the premium of flights?", "premium:")
+    assert found is not None
+    assert text[found["start"] : found["end"]] == "Premium may be taken for flights of six hours."
