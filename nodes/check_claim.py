@@ -47,7 +47,7 @@ async def check_claim(
     """
     if is_yes_or_no(one.text):
         thresholds = context.effective_thresholds
-        context = _from(max(thresholds.supported, thresholds.yes_or_no), context)
+        context = supported_from(max(thresholds.supported, thresholds.yes_or_no), context)
     passages, size = evidence.passages, evidence.size + max(text_size, len(one.text))
     ruled = await off_loop(size, rule, one, passages, evidence.question, evidence.elsewhere)
     if isinstance(ruled, str):
@@ -70,10 +70,10 @@ async def check_statement(one: Statement, evidence: Evidence, services: Services
     """
     asked = asked_alone(with_lead_in(one.text, one.context))
     least = max(context.effective_thresholds.verified, context.caution or 0.0)
-    return await check_claim(one, replace(evidence, asked=asked), services, _from(least, context))
+    return await check_claim(one, replace(evidence, asked=asked), services, supported_from(least, context))
 
 
-def _from(least: float, context: Context) -> Context:
+def supported_from(least: float, context: Context) -> Context:
     """Return the context in which a claim is supported from this P(full) + P(partial)."""
     thresholds = context.effective_thresholds.model_copy(update={"supported": least})
     return context.model_copy(update={"caution": None, "thresholds": thresholds})

@@ -11,7 +11,7 @@ from grounding.answers import repeats_question
 from grounding.claims import Statement, statements
 from grounding.compared import Cell, is_said_of
 from grounding.language import language_of
-from nodes.check_claim import Evidence, check_claim, check_statement, criticised, unsupported
+from nodes.check_claim import Evidence, check_claim, check_statement, criticised, supported_from, unsupported
 from nodes.concurrency import gather, off_loop
 from prompts.generate import MAX_TOKENS
 from run.candidates import is_supported, p_supported
@@ -76,8 +76,11 @@ async def _claims_of(draft: Draft, state: SelfRAGState, services: Services, cont
 async def _cells_of(draft: Draft, state: SelfRAGState, services: Services, context: Context) -> list[Claim]:
     """Check each cell of a comparison as an answer to its own question, against what was found for its thing alone.
 
-    Where one document speaks of several of the things, the quote must have a word of the cell's own.
+    Where one document speaks of several of the things, the quote must have a word of the cell's own. A cell that is not
+    sure enough for the table has no support: without any there is no answer.
     """
+    thresholds = context.effective_thresholds
+    context = supported_from(max(thresholds.supported, thresholds.segment), context)
     passages = {one["id"]: one for one in state["passages"]}
     own = {one["thing"]: [passages[identity] for identity in one["passages"]] for one in state["compared"]}
     sources = Counter(source for found in own.values() for source in {one["source"] for one in found})

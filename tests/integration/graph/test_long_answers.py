@@ -12,10 +12,10 @@ from app.terminal.show import numbered_answer
 from graph.builder import build_graph
 from nodes.retrieve import retrieve
 from retrieval.filters import Filter
-from run.context import Context, Limits
+from run.context import Context, Limits, Thresholds
 from run.state import SelfRAGState
 from tests.integration.graph.sky import BROKEN, ask, critic, nodes_of, thread
-from tests.scripted import ScriptedGenerator, ScriptedRetriever, document, run_node, services, state
+from tests.scripted import ScriptedGenerator, ScriptedRetriever, document, run_node, services, state, verdict
 
 QUESTION = "Summarise the lease of the depot"
 RENT, TERM, KEYS = "The rent is 900 euros.", "The lease runs for five years.", "Two keys are handed over."
@@ -208,6 +208,14 @@ async def test_a_comparison_is_a_table_whose_cells_are_checked_each_by_its_own_q
     assert asked_of[:2] == [("What is the rent of house?", 1), ("What is the rent of shed?", 1)]
     assert [kind for kind, _ in judge.asked].count("relevance") == 0
     assert nodes_of(final).count("generate") == 1
+
+
+async def test_a_comparison_without_a_sure_cell_is_no_answer() -> None:
+    unsure = verdict("fully supported", {"fully supported": 0.4, "no support": 0.6})
+    generator, thresholds = ScriptedGenerator(comparisons=["rent | 900 euros | -"]), Thresholds(segment=0.5)
+    settings: Any = {"question": "Compare the house and the shed", "retriever": COMPARED, "thresholds": thresholds}
+    final = await asked(generator, critic(support=unsure), **settings)
+    assert (final["outcome"], final["stop_reason"]) == ("abstained", "claims_unsupported")
 
 
 async def test_where_one_document_speaks_of_both_things_a_quote_names_its_own() -> None:
