@@ -102,6 +102,11 @@ def is_said_of(thing: str, things: Sequence[str], text: str) -> bool:
     return bool((stems(thing) - others) & stems(text))
 
 
+def is_of_it_alone(thing: str, things: Sequence[str], name: str) -> bool:
+    """Whether a title, a heading or a file's name has a word of this thing, and none of any other."""
+    return [one for one in things if is_said_of(one, things, name)] == [thing]
+
+
 def as_table(cells: Sequence[Cell], things: Sequence[str]) -> str:
     """Return the cells as a table in Markdown, with a row for each point and a column for each thing."""
     rows: dict[str, dict[str, str]] = {}

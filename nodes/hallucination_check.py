@@ -5,11 +5,12 @@ from typing import Any
 
 from langgraph.runtime import Runtime
 
+from core.passages import SEPARATOR
 from core.types import Claim, Draft, Subject
 from core.wording import WORDINGS
 from grounding.answers import repeats_question
 from grounding.claims import Statement, statements
-from grounding.compared import Cell, is_said_of
+from grounding.compared import Cell, is_of_it_alone, is_said_of
 from grounding.language import language_of
 from nodes.check_claim import Evidence, check_claim, check_statement, criticised, supported_from, unsupported
 from nodes.concurrency import gather, off_loop
@@ -76,15 +77,15 @@ async def _claims_of(draft: Draft, state: SelfRAGState, services: Services, cont
 async def _cells_of(draft: Draft, state: SelfRAGState, services: Services, context: Context) -> list[Claim]:
     """Check each cell of a comparison as an answer to its own question, against what was found for its thing alone.
 
-    Where one document speaks of several of the things, the quote must have a word of the cell's own. A cell that is not
-    sure enough for the table has no support: without any there is no answer.
+    Where one document speaks of several of the things, the quote or its heading must have a word of the cell's own. A
+    cell that is not sure enough for the table has no support: without any there is no answer.
     """
     thresholds = context.effective_thresholds
     context = supported_from(max(thresholds.supported, thresholds.segment), context)
     passages = {one["id"]: one for one in state["passages"]}
     own = {one["thing"]: [passages[identity] for identity in one["passages"]] for one in state["compared"]}
     sources = Counter(source for found in own.values() for source in {one["source"] for one in found})
-    asked = WORDINGS[language_of(state["question"]) or "en"].cell
+    asked, things = WORDINGS[language_of(state["question"]) or "en"].cell, list(own)
 
     async def check(cell: Cell) -> Claim:
         question = asked.format(point=cell.point, thing=cell.thing)
@@ -93,9 +94,10 @@ async def _cells_of(draft: Draft, state: SelfRAGState, services: Services, conte
         claim = await check_claim(statement, evidence, services, context)
         if not claim["quote"]:
             return claim
-        source, text = (passages[claim["quote"]["passage"]][key] for key in ("source", "text"))
-        said = text[claim["quote"]["start"] : claim["quote"]["end"]]
-        if sources[source] > 1 and not is_said_of(cell.thing, list(own), said):
+        passage, quote = passages[claim["quote"]["passage"]], claim["quote"]
+        heading = (passage.get("heading") or "").rpartition(SEPARATOR)[2]
+        said = is_said_of(cell.thing, things, passage["text"][quote["start"] : quote["end"]])
+        if sources[passage["source"]] > 1 and not said and not is_of_it_alone(cell.thing, things, heading):
             return unsupported(statement, f"The passage does not say it of {cell.thing}.")
         return claim
 

@@ -1,5 +1,6 @@
 """Search the documents for the current query."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate, chain
@@ -10,7 +11,7 @@ from langchain_core.documents import Document
 from langgraph.runtime import Runtime
 
 from core.types import Compared, Passage, TableFound, Verdict
-from grounding.compared import MOST_COMPARED, compares, how_many, things_compared
+from grounding.compared import MOST_COMPARED, compares, how_many, is_of_it_alone, things_compared
 from grounding.comparisons import suits_query
 from grounding.follow_ups import joined, leaned_on
 from grounding.lengths import NAMED, document_asked_for
@@ -107,21 +108,31 @@ async def _by_thing(state: SelfRAGState, services: Services, context: Context) -
         titles = [own[0].get("title") or Path(own[0]["source"]).stem for own in documents]
         names = titles if len(set(titles)) == len(titles) else [Path(own[0]["source"]).name for own in documents]
         return dict(zip(names, documents, strict=True)) if 2 <= len(set(names)) <= MOST_COMPARED else {}
-    found = await gather(_of_thing(thing, by, context.k // len(things), services, context) for thing in things)
+    found = await gather(_of_thing(thing, things, by, services, context) for thing in things)
     return dict(zip(things, found, strict=True)) if all(found) else {}
 
 
-async def _of_thing(thing: str, by: str, k: int, services: Services, context: Context) -> list[Passage]:
-    """Return ``k`` passages on a thing; of a document that is named by its file what is found of it comes first."""
-    named = NAMED.fullmatch(thing)
-    search = Search(f"{thing} {by}".strip(), DEPTH * context.k if named else k)
-    passages = list(map(as_passage, await documents_for(search, services, context)))
-    if named:
+async def _of_thing(thing: str, things: Sequence[str], by: str, services: Services, context: Context) -> list[Passage]:
+    """Return the passages on a thing that are its share of ``k``.
+
+    If it is the name of a file, or documents that are found have its name and that of none other of the ``things``, it
+    is of these alone.
+    """
+    found = await documents_for(Search(f"{thing} {by}".strip(), DEPTH * context.k), services, context)
+    passages = list(map(as_passage, found))
+    if NAMED.fullmatch(thing):
         reader = cast("ReadingRetriever", services.retriever)
         whole = list(map(as_passage, await reader.document_named(thing, context.k, context.filter)))
         ids = {one["id"] for one in whole}
         passages = each_once([*(one for one in passages if one["id"] in ids), *whole])
-    return passages[:k]
+    else:
+        passages = [one for one in passages if is_of_it_alone(thing, things, _name_of(one))] or passages
+    return passages[: context.k // len(things)]
+
+
+def _name_of(passage: Passage) -> str:
+    """Return the words of the file's name and the document's title."""
+    return f"{re.sub(r'[-_.]', ' ', Path(passage['source']).stem)} {passage.get('title', '')}"
 
 
 def _to_compare(state: SelfRAGState, by_thing: Mapping[str, Sequence[Passage]]) -> dict[str, Any]:

@@ -218,6 +218,14 @@ async def test_a_comparison_without_a_sure_cell_is_no_answer() -> None:
     assert (final["outcome"], final["stop_reason"]) == ("abstained", "claims_unsupported")
 
 
+async def test_what_is_found_in_the_document_of_another_thing_is_not_read_for_this_one() -> None:
+    both = [document(HOUSE, source="house_lease.md"), document(SHED, source="2.md", title="Lease of the shed")]
+    retriever = ScriptedRetriever({"house": both, "shed": both})
+    generator = ScriptedGenerator(comparisons=["rent | 80 euros | 80 euros\nkeys | two keys | -"])
+    final = await asked(generator, question="Compare the house and the shed", retriever=retriever)
+    assert final["answer"].startswith(f"{TABLE}| rent | – | 80 euros |\n| keys | two keys | – |\n")
+
+
 async def test_where_one_document_speaks_of_both_things_a_quote_names_its_own() -> None:
     rent = "The rent of the house is 900 euros, and the fee 70 euros."
     found = ScriptedRetriever({"house": [rent, KEYS], "shed": [rent, KEYS]})
@@ -232,6 +240,14 @@ async def test_what_is_said_of_one_thing_supports_no_cell_of_another() -> None:
     final = await asked(generator, question="Compare the house and the shed", retriever=COMPARED)
     assert final["outcome"] == "abstained"
     assert final["left_out"] == ["house, rent: 80 euros", "shed, rent: 900 euros"]
+
+
+async def test_where_one_document_speaks_of_both_things_a_heading_may_name_them() -> None:
+    found = [document(f"{RENT} {n}", heading=f"Prices > {name}") for n, name in ((1, "The house"), (2, "The shed"))]
+    retriever = ScriptedRetriever({"house": found, "shed": found})
+    generator = ScriptedGenerator(comparisons=["rent | 900 euros | -"])
+    final = await asked(generator, question="Compare the house and the shed", retriever=retriever)
+    assert final["answer"] == f"{TABLE}| rent | 900 euros | – |"
 
 
 @pytest.mark.parametrize(
