@@ -82,7 +82,8 @@ def cells_of(written: str, things: Sequence[str], most: int) -> list[Cell]:
     for point, texts in _rows(written):
         known = not point or point.casefold() in cells or names.issuperset(map(str.casefold, texts))  # or the header
         row = tuple(map(str.casefold, texts))
-        if not known and row not in rows and len(point) <= LONGEST_POINT and len(cells) < most:
+        again = row in rows and len(things) > 1
+        if not known and not again and len(point) <= LONGEST_POINT and len(cells) < most:
             rows.add(row)
             said = zip(things, texts, strict=False)
             cells[point.casefold()] = [Cell(point, thing, text) for thing, text in said if not NOTHING.fullmatch(text)]
@@ -110,8 +111,10 @@ def is_of_it_alone(thing: str, things: Sequence[str], name: str) -> bool:
 def as_table(cells: Sequence[Cell], things: Sequence[str]) -> str:
     """Return the cells as a table in Markdown, with a row for each point and a column for each thing."""
     rows: dict[str, dict[str, str]] = {}
+    names: dict[str, str] = {}
     for cell in cells:
-        rows.setdefault(cell.point, {})[cell.thing] = cell.text
+        point = names.setdefault(cell.point.casefold(), cell.point)
+        rows.setdefault(point, {})[cell.thing] = cell.text
     lines = [["", *things], ["---"] * (1 + len(things))]
     lines += [[point, *(row.get(thing, EMPTY) for thing in things)] for point, row in rows.items()]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)

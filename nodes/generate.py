@@ -11,13 +11,14 @@ from langgraph.runtime import Runtime
 from core.errors import ModelError
 from core.types import Candidate, Claim, Draft, Drafted, Passage
 from grounding.claims import with_lead_in
-from grounding.compared import as_table
+from grounding.compared import Cell, as_table, cells_of, things_compared
 from grounding.language import language_of
 from grounding.refusals import declines
 from models.usage import LimitReachedError
 from nodes.concurrency import gather, off_loop
 from prompts.delimiters import as_data, numbered
 from prompts.generate import (
+    ANY_POINTS,
     COMPARISON,
     GENERATE,
     IN_LANGUAGE,
@@ -30,7 +31,7 @@ from prompts.generate import (
 from prompts.grade_documents import RELEVANCE
 from run.candidates import best_of, round_of
 from run.context import Context, Services
-from run.segments import drafted_cells, ids_of, to_draft
+from run.segments import ids_of, most_segments, to_draft
 from run.state import SelfRAGState, in_segments, standalone_question, things_of
 
 MOST_WORDS = 1_000  # of each draft whose changes are told: the time grows with their square
@@ -90,14 +91,11 @@ async def generate(state: SelfRAGState, services: Services, runtime: Runtime[Con
 async def _segments(write: Callable[..., Awaitable[Draft]], state: SelfRAGState, context: Context) -> dict[str, Any]:
     """Draft from the next relevant passages, each by itself."""
     groups = to_draft(state, context)[: context.beam]
-    things = things_of(state)
-    prompt = COMPARISON if things else SUMMARY if state.get("whole") else SEGMENT
-    inputs = {"things": as_data(" | ".join(things))} if things else {}
-    attempts = await gather(_attempt(write(prompt, group, **inputs)) for group in groups)
+    if things_of(state):
+        attempts = [await _attempt(_table(write, state, group, context)) for group in groups]
+    else:
+        attempts = await gather(_attempt(write(SUMMARY if state.get("whole") else SEGMENT, group)) for group in groups)
     drafts = [one for one in attempts if not isinstance(one, Exception)]
-    if things:
-        written = [(one, drafted_cells(one, state, context)) for one in drafts]
-        drafts = [{**one, "text": as_table(cells, things), "declined": not cells} for one, cells in written]
     errors = [one for one in attempts if isinstance(one, Exception)]
     if errors and not drafts:
         raise errors[0]
@@ -109,6 +107,27 @@ async def _segments(write: Callable[..., Awaitable[Draft]], state: SelfRAGState,
         "uses": [],
         "decided": _decided(drafts, len(errors)),
     }
+
+
+async def _table(
+    write: Callable[..., Awaitable[Draft]], state: SelfRAGState, passages: list[Passage], context: Context
+) -> Draft:
+    """Draft a comparison column by column, each from its thing's passages alone: small models exchange the columns.
+
+    The first has the points that the question names, or its own; the others have those of the first, and may add some.
+    """
+    found = {one["id"]: one for one in passages}
+    most, points = most_segments(state, context), things_compared(standalone_question(state))[1] or ANY_POINTS
+    cells: list[Cell] = []
+    for one in state["compared"]:
+        own = [found[identity] for identity in one["passages"]]
+        draft = await write(COMPARISON, own, thing=as_data(one["thing"]), points=as_data(points))
+        cells += cells_of(draft["text"], [one["thing"]], most)
+        points = "; ".join(dict.fromkeys(cell.point for cell in cells)) or points
+    rows = list(dict.fromkeys(cell.point.casefold() for cell in cells))
+    cells.sort(key=lambda cell: rows.index(cell.point.casefold()))
+    text = as_table(cells, things_of(state))
+    return Draft(text=text, passages=passages, relevance=1.0, declined=not cells)
 
 
 def _decided(

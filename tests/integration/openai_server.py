@@ -171,8 +171,8 @@ class Policy:
         def nearest(asked: str) -> str:
             return max(sentences, key=lambda one: len(words(one) & words(asked)), default="I don't know.")
 
-        if things := inputs.get("things"):
-            return f"what it says | {' | '.join(map(nearest, things.split(' | ')))}"
+        if thing := inputs.get("thing"):
+            return f"what it says | {nearest(thing)}"
         return nearest(inputs["question"])
 
 

@@ -98,10 +98,9 @@ def _text(node: str, messages: Messages, dice: Random) -> str:
     sentences = re.findall(r"[A-Z][^.<>\n]*\.", shown.rpartition("\nQuestion: ")[0])
     if dice.random() < 0.05 or not sentences:
         return "I don't know."
-    if things := re.search(r"\nColumns: point \| (.+)\Z", str(messages[-1]["content"])):
-        columns = 1 + things[1].count("|")
-        rows = (dice.choices([*sentences, "-", INVENTED], k=columns) for _ in range(dice.randrange(1, 10)))
-        return "\n".join(f"point {number} | {' | '.join(row)}" for number, row in enumerate(rows))
+    if "\nColumns: point | " in str(messages[-1]["content"]):
+        rows = dice.choices([*sentences, "-", INVENTED], k=dice.randrange(1, 10))
+        return "\n".join(f"point {number} | {row}" for number, row in enumerate(rows))
     said = dice.sample(sentences, min(len(sentences), dice.randrange(1, 4)))
     return " ".join([*said, INVENTED] if dice.random() < 0.2 else said)
 

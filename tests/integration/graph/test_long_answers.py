@@ -11,6 +11,7 @@ from app.results.result import result_of
 from app.terminal.show import numbered_answer
 from graph.builder import build_graph
 from nodes.retrieve import retrieve
+from prompts.generate import ANY_POINTS
 from retrieval.filters import Filter
 from run.context import Context, Limits, Thresholds
 from run.state import SelfRAGState
@@ -195,9 +196,12 @@ TABLE = "|  | house | shed |\n| --- | --- | --- |\n"
 
 
 async def test_a_comparison_is_a_table_whose_cells_are_checked_each_by_its_own_question_and_passages() -> None:
-    written = "rent | 900 euros | 80 euros\nkeys | two keys | two keys\ngarden | - | a garden\nRent | 1 euro | -"
+    written = [
+        "rent | 900 euros\nkeys | two keys\ngarden | -\nRent | 1 euro",
+        "Rent | 80 euros\nkeys | two keys\ngarden | a garden",
+    ]
     judge = critic(support=lambda text: "no support" if "garden" in text else "fully supported")
-    generator = ScriptedGenerator(comparisons=[written])
+    generator = ScriptedGenerator(comparisons=written)
     final = await asked(generator, judge, question="Compare the house and the shed", retriever=COMPARED)
     table = f"{TABLE}| rent | 900 euros | 80 euros |\n| keys | two keys | two keys |"
     left_out = "Left out, as not surely supported or no part of the answer: “shed, garden: a garden”"
@@ -210,9 +214,20 @@ async def test_a_comparison_is_a_table_whose_cells_are_checked_each_by_its_own_q
     assert nodes_of(final).count("generate") == 1
 
 
+async def test_the_points_of_a_comparison_are_those_of_the_question_or_of_the_first_thing() -> None:
+    generator = ScriptedGenerator(comparisons=["rent | 900 euros", "rent | 80 euros"])
+    await asked(generator, question="Compare the house and the shed", retriever=COMPARED)
+    assert [inputs["points"] for inputs in generator.inputs("comparison")] == [ANY_POINTS, "rent"]
+    assert [inputs["passages"].count("<passage") for inputs in generator.inputs("comparison")] == [1, 1]
+    retriever = ScriptedRetriever({"house rent": [HOUSE], "shed rent": [SHED]})
+    generator = ScriptedGenerator(comparisons=["-", "rent | 80 euros"])
+    await asked(generator, question="Compare the house and the shed by rent", retriever=retriever)
+    assert [inputs["points"] for inputs in generator.inputs("comparison")] == ["rent", "rent"]
+
+
 async def test_a_comparison_without_a_sure_cell_is_no_answer() -> None:
     unsure = verdict("fully supported", {"fully supported": 0.4, "no support": 0.6})
-    generator, thresholds = ScriptedGenerator(comparisons=["rent | 900 euros | -"]), Thresholds(segment=0.5)
+    generator, thresholds = ScriptedGenerator(comparisons=["rent | 900 euros", "-"]), Thresholds(segment=0.5)
     settings: Any = {"question": "Compare the house and the shed", "retriever": COMPARED, "thresholds": thresholds}
     final = await asked(generator, critic(support=unsure), **settings)
     assert (final["outcome"], final["stop_reason"]) == ("abstained", "claims_unsupported")
@@ -221,7 +236,7 @@ async def test_a_comparison_without_a_sure_cell_is_no_answer() -> None:
 async def test_what_is_found_in_the_document_of_another_thing_is_not_read_for_this_one() -> None:
     both = [document(HOUSE, source="house_lease.md"), document(SHED, source="2.md", title="Lease of the shed")]
     retriever = ScriptedRetriever({"house": both, "shed": both})
-    generator = ScriptedGenerator(comparisons=["rent | 80 euros | 80 euros\nkeys | two keys | -"])
+    generator = ScriptedGenerator(comparisons=["rent | 80 euros\nkeys | two keys", "rent | 80 euros"])
     final = await asked(generator, question="Compare the house and the shed", retriever=retriever)
     assert final["answer"].startswith(f"{TABLE}| rent | – | 80 euros |\n| keys | two keys | – |\n")
 
@@ -229,14 +244,16 @@ async def test_what_is_found_in_the_document_of_another_thing_is_not_read_for_th
 async def test_where_one_document_speaks_of_both_things_a_quote_names_its_own() -> None:
     rent = "The rent of the house is 900 euros, and the fee 70 euros."
     found = ScriptedRetriever({"house": [rent, KEYS], "shed": [rent, KEYS]})
-    generator = ScriptedGenerator(comparisons=["rent | 900 euros | 900 euros\nkeys | two | two\nfee | 70 euros | -"])
+    generator = ScriptedGenerator(
+        comparisons=["rent | 900 euros\nkeys | two\nfee | 70 euros", "rent | 900 euros\nkeys | two"]
+    )
     final = await asked(generator, question="Compare the house and the shed", retriever=found)
     assert final["answer"].startswith(f"{TABLE}| rent | 900 euros | – |\n| fee | 70 euros | – |\n\nLeft out")
     assert final["left_out"] == ["shed, rent: 900 euros", "house, keys: two", "shed, keys: two"]
 
 
 async def test_what_is_said_of_one_thing_supports_no_cell_of_another() -> None:
-    generator = ScriptedGenerator(comparisons=["rent | 80 euros | 900 euros"])
+    generator = ScriptedGenerator(comparisons=["rent | 80 euros", "rent | 900 euros"])
     final = await asked(generator, question="Compare the house and the shed", retriever=COMPARED)
     assert final["outcome"] == "abstained"
     assert final["left_out"] == ["house, rent: 80 euros", "shed, rent: 900 euros"]
@@ -245,7 +262,7 @@ async def test_what_is_said_of_one_thing_supports_no_cell_of_another() -> None:
 async def test_where_one_document_speaks_of_both_things_a_heading_may_name_them() -> None:
     found = [document(f"{RENT} {n}", heading=f"Prices > {name}") for n, name in ((1, "The house"), (2, "The shed"))]
     retriever = ScriptedRetriever({"house": found, "shed": found})
-    generator = ScriptedGenerator(comparisons=["rent | 900 euros | -"])
+    generator = ScriptedGenerator(comparisons=["rent | 900 euros", "rent | -"])
     final = await asked(generator, question="Compare the house and the shed", retriever=retriever)
     assert final["answer"] == f"{TABLE}| rent | 900 euros | – |"
 
@@ -258,9 +275,9 @@ async def test_things_without_a_name_are_as_many_documents_of_what_is_found_as_a
 ) -> None:
     files = zip((HOUSE, SHED, KEYS), titles, "abc", strict=True)
     found = [document(text, source=f"offers/{name}.md", title=title) for text, title, name in files]
-    generator = ScriptedGenerator(comparisons=["rent | 900 euros | 80 euros"])
+    generator = ScriptedGenerator(comparisons=["rent | 900 euros", "rent | 80 euros"])
     final = await asked(generator, question="Compare the two offers", retriever=ScriptedRetriever(always=found))
-    assert generator.inputs("comparison")[0]["things"] == things
+    assert " | ".join(inputs["thing"] for inputs in generator.inputs("comparison")) == things
     assert final["answer"] == f"|  | {things} |\n| --- | --- | --- |\n| rent | 900 euros | 80 euros |"
 
 
