@@ -101,10 +101,12 @@ async def _by_thing(state: SelfRAGState, services: Services, context: Context) -
     """
     things, by = things_compared(standalone_question(state))
     if not things:
-        by_source: dict[str, list[Passage]] = {}
-        for one in map(as_passage, await documents_for(Search(state["queries"][-1], context.k), services, context)):
-            by_source.setdefault(one["source"], []).append(one)
-        documents = list(by_source.values())[: how_many(standalone_question(state))]
+        search = Search(state["queries"][-1], DEPTH * context.k)
+        passages = list(map(as_passage, await documents_for(search, services, context)))
+        sources = list(dict.fromkeys(one["source"] for one in passages[: context.k]))
+        sources = sources[: how_many(standalone_question(state))]
+        share = context.k // max(1, len(sources))
+        documents = [[one for one in passages if one["source"] == source][:share] for source in sources]
         titles = [own[0].get("title") or Path(own[0]["source"]).stem for own in documents]
         names = titles if len(set(titles)) == len(titles) else [Path(own[0]["source"]).name for own in documents]
         return dict(zip(names, documents, strict=True)) if 2 <= len(set(names)) <= MOST_COMPARED else {}

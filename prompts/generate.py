@@ -60,8 +60,7 @@ SUMMARY = ChatPromptTemplate.from_messages(
 ).partial(language="")
 # For the column of a comparison, from what was found for its thing. The next column gets the points of the first.
 COMPARISON_TASK = QUESTION + (
-    "Write the table of {thing} alone{language}, at most eight words in a cell.\nPoints: {points}\n"
-    "Columns: point | {thing}"
+    "Write the table{language}, at most eight words in a cell.\nPoints: {points}\nColumns: point | {thing}"
 )
 ANY_POINTS = "up to eight, such as price or duration"
 COMPARISON = ChatPromptTemplate.from_messages(
@@ -78,9 +77,9 @@ COMPARISON = ChatPromptTemplate.from_messages(
                 question="Compare the red and the blue bicycle.",
                 language="",
                 thing="red bicycle",
-                points="weight; gears; price; guarantee",
+                points=ANY_POINTS,
             ),
-            "weight | 14 kg\ngears | eight\nprice | 650 euros\nguarantee | -",
+            "weight | 14 kg\ngears | eight\nprice | 650 euros\nlock | included",
         ),
         ("human", PASSAGES + COMPARISON_TASK),
     ]

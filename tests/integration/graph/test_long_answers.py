@@ -196,12 +196,10 @@ TABLE = "|  | house | shed |\n| --- | --- | --- |\n"
 
 
 async def test_a_comparison_is_a_table_whose_cells_are_checked_each_by_its_own_question_and_passages() -> None:
-    written = [
-        "rent | 900 euros\nkeys | two keys\ngarden | -\nRent | 1 euro",
-        "Rent | 80 euros\nkeys | two keys\ngarden | a garden",
-    ]
+    of_house = "rent | 900 euros\nkeys | two keys\ngarden | -\nRent | 1 euro"
+    of_shed = "Rent | 80 euros\nkeys | two keys\ngarden | a garden"
     judge = critic(support=lambda text: "no support" if "garden" in text else "fully supported")
-    generator = ScriptedGenerator(comparisons=written)
+    generator = ScriptedGenerator(comparisons=[of_house, of_shed])
     final = await asked(generator, judge, question="Compare the house and the shed", retriever=COMPARED)
     table = f"{TABLE}| rent | 900 euros | 80 euros |\n| keys | two keys | two keys |"
     left_out = "Left out, as not surely supported or no part of the answer: “shed, garden: a garden”"
