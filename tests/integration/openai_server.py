@@ -45,6 +45,7 @@ __all__ = ["CUT", "HANG", "Asked", "Fault", "OpenAIServer", "Policy", "say", "se
 
 Support = Literal["serve", "ignore", "refuse"]
 Inputs = Mapping[str, str]
+POINT = "what it says"  # of the things that are compared
 CHOICES = {
     "retrieve": RETRIEVE,
     "relevance": RELEVANCE,
@@ -144,7 +145,8 @@ class Policy:
         if kind == "fits":
             return "differs"
         if kind == "support":
-            return "fully supported" if inputs["claim"] in inputs["passages"] else "no support"
+            said = inputs["claim"].removeprefix(f"{POINT}: ")
+            return "fully supported" if said in inputs["passages"] else "no support"
         return "5"
 
     def sureness(self, kind: str, inputs: Inputs) -> float:
@@ -172,7 +174,7 @@ class Policy:
             return max(sentences, key=lambda one: len(words(one) & words(asked)), default="I don't know.")
 
         if thing := inputs.get("thing"):
-            return f"what it says | {nearest(thing)}"
+            return f"{POINT} | {nearest(thing)}"
         return nearest(inputs["question"])
 
 

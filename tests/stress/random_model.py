@@ -31,7 +31,7 @@ NODES = (
     ("generate", marks_of(SEGMENT)),
     ("generate", marks_of(COMPARISON)),
     ("rewrite_query", marks_of(REWRITE_QUERY)),
-    ("described", marks_of(DESCRIBED)),
+    ("rewrite_query", marks_of(DESCRIBED)),
     ("direct_generate", marks_of(DIRECT_GENERATE)),
     ("compare_answers", marks_of(BRIEF_ANSWER)),
 )
@@ -86,10 +86,10 @@ def _verdict(
 
 
 def _text(node: str, messages: Messages, dice: Random) -> str:
+    if is_of(messages, marks_of(DESCRIBED)):
+        return "nothing"
     if node == "rewrite_query":
         return f"ticket {ticket_of(messages[-1:])} in other words {dice.randrange(10**6)}"
-    if node == "described":
-        return "nothing"
     if node == "direct_generate":
         return "The answer is four."
     if node == "compare_answers":
