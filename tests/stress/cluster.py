@@ -151,8 +151,9 @@ class Cluster:
         """Ask a question at a server, in a thread or by itself, as one that stands alone: it is compared."""
         question = question_of(number)
         before = await self.turns(thread) if thread else []
-        strategy = context_of(number).strategy
-        run = await self.post(place, thread, question=question, standalone=question, strategy=strategy)
+        context = context_of(number)
+        given = {"strategy": context.strategy} | ({"length": context.length} if context.length else {})
+        run = await self.post(place, thread, question=question, standalone=question, **given)
         return Asked(number, run, place, (place + 1) % self.places, thread, before)
 
     async def post(self, place: int, thread: str | None, **given: Any) -> str:

@@ -25,7 +25,7 @@ from tests.integration.graph.invariants import violations
 from tests.integration.loopback import in_another_process
 from tests.stress.harness import Tally
 from tests.stress.random_model import UNKNOWN, FaultyServer
-from tests.stress.tickets import question_of, services_of, ticket
+from tests.stress.tickets import services_of, ticket, varied_question_of
 
 SHARE = 0.2
 AT_ONCE = 24
@@ -114,13 +114,13 @@ async def ask(graph: SelfRAGGraph, number: int, seed: int) -> Asked:
     began = time.perf_counter()
     try:
         async with asyncio.timeout(limits.seconds + HUNG_SECONDS):
-            final = await _final(graph, question_of(number), context, streamed=number % 2 == 1)
+            final = await _final(graph, varied_question_of(number), context, streamed=number % 2 == 1)
     except TimeoutError:
         failure = "it hung"
     except Exception as error:  # noqa: BLE001 - any error that reaches the caller is what is looked for
         failure = f"it raised {error!r}"
     seconds = time.perf_counter() - began
-    violated = violations(final, question_of(number), context) if final else [failure]
+    violated = violations(final, varied_question_of(number), context) if final else [failure]
     return Asked(number, limits, seconds, final, violated)
 
 

@@ -21,10 +21,15 @@ ticket: ContextVar[str] = ContextVar("ticket", default="")
 
 
 def question_of(number: int) -> str:
+    """The question of a ticket."""
+    return f"What does ticket {number} say about the {THINGS[number % len(THINGS)]}?"
+
+
+def varied_question_of(number: int) -> str:
     """The question of a ticket; one in six asks for a comparison."""
     if number % 6 == 5:
         return f"Compare the {THINGS[number % 4]} and the {THINGS[4 + number % 5]} by what ticket {number} says"
-    return f"What does ticket {number} say about the {THINGS[number % len(THINGS)]}?"
+    return question_of(number)
 
 
 def ticket_of(messages: Sequence[Mapping[str, Any]]) -> str:
