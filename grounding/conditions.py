@@ -27,7 +27,7 @@ CUES = re.compile(
     re.IGNORECASE,
 )
 # A clause that says when something holds; and what a claim has that says it as a condition too.
-IF = re.compile(r"\b(?:if|in case|should|wenn|falls|sofern|si)\s+([^,;:.]{12,})", re.IGNORECASE)
+IF = re.compile(r"\b(?:if|in case|wenn|falls|sofern|si)\s+([^,;:.]{12,})", re.IGNORECASE)
 CONDITIONAL = re.compile(
     r"\b(?:if|in case|should|when\w*|where|unless|until|once|provided|"
     r"wenn|falls|sofern|bei|si|lorsqu\w*|quand|cuando)\b",

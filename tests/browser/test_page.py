@@ -24,7 +24,7 @@ from app.server.sources import Sources
 from core.types import Citation
 from retrieval.library.library import Library
 from tests.browser.conftest import NARROW, WIDE, Seen
-from tests.browser.world import BREAK, CLAIMS, DEPOSIT, PARKING, PLAN, TWO, UNANSWERED, World
+from tests.browser.world import BREAK, CLAIMS, DEPOSIT, PARKING, PLAN, ROW, TABLE, TWO, UNANSWERED, World
 from tests.integration.openai_server import Asked
 
 Open = Callable[..., tuple[Page, Seen]]
@@ -113,6 +113,12 @@ def test_a_comparison_is_drawn_as_a_table_each_cell_with_its_quote(page: Page) -
     require_accessible(page, WIDE, "a comparison")
     cells.last.locator(".claim").click()
     expect(page.get_by_role("dialog")).to_contain_text("service charge")
+
+
+def test_a_table_that_the_model_drew_keeps_a_mark_for_each_row(page: Page) -> None:
+    answered(page, TABLE)
+    expect(page.locator(".claim")).to_have_text(ROW)
+    assert page.locator(".cite").first.inner_text().replace("\n", "") == "✓1"
 
 
 def test_a_claim_shows_its_quote_and_opens_it_in_its_document(page: Page) -> None:

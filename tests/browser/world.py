@@ -48,6 +48,8 @@ HEADS = f"""# Heads of terms
 Before the lease was signed, the parties agreed on a deposit of {TWO}, payable on signature.
 """
 PARKING = "Which numbers do the parking spaces have?"
+TABLE = "Which numbers do the eight parking spaces of the premises have, as a table?"
+ROW = "| parking spaces | 21 to 28 |"
 PLAN = "The eight parking spaces are numbered 21 to 28 and lie behind the mill."
 LEASE = Path(__file__).parents[2] / "data" / "library" / "lease-summary.txt"
 
@@ -62,6 +64,8 @@ class Lawyer(Policy):
                 return super().label(kind, inputs) if inputs["question"] != UNANSWERED else "irrelevant"
             return "relevant" if any(word in inputs["passage"] for word in words) else "irrelevant"
         if kind == "support":
+            if inputs["claim"].endswith(ROW):
+                return "fully supported"
             known = (label for claim, label in CLAIMS.items() if claim in inputs["claim"])
             return next(known, None) or super().label(kind, inputs)
         return super().label(kind, inputs)
@@ -75,6 +79,8 @@ class Lawyer(Policy):
             return " ".join(CLAIMS)
         if kind == "draft" and inputs["question"] == PARKING:
             return PLAN
+        if kind == "draft" and inputs["question"] == TABLE:
+            return f"| parking | numbers |\n| --- | --- |\n{ROW}"
         if kind == "draft" and inputs["question"] == DEPOSIT:
             return f"The tenant has paid a deposit of 23,250 pounds, which equals {THREE}."
         return super().text(kind, inputs)

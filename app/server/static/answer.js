@@ -70,21 +70,23 @@ function splitAnswer({ answer, conflicts: differing }) {
   return end < 0 ? [answer, ""] : [answer.slice(0, end), answer.slice(end + 2)];
 }
 
-// A comparison is a table, whose cells are the claims in their order.
+// A comparison is a table, whose cells are the claims in their order; of a table that a model drew itself they are rows.
 function answerText(id, answer, result) {
   const lines = answer.split("\n");
-  const end = lines.findIndex((line) => !line.startsWith("| "));
-  if (!lines[1]?.startsWith("| ---")) return [el("div", { class: "answer", dir: "auto" }, ...claimsIn(id, answer, result))];
+  const length = [...lines, ""].findIndex((line) => !line.startsWith("| "));
   const cellsOf = (line) => line.slice(2, -2).split(" | ");
-  const rows = lines.slice(2, end < 0 ? lines.length : end).map(cellsOf);
+  const rows = lines.slice(2, length).map(cellsOf);
   const claims = [...result.claims];
+  if (!lines[1]?.startsWith("| ---") || !claims.every(({ text }) => rows.flat().includes(text)))
+    return [el("div", { class: "answer", dir: "auto" }, ...claimsIn(id, answer, result))];
   const cell = (text) => (claims[0]?.text === text ? claimParts(id, claims.shift(), result.citations) : [text]);
   const row = ([point, ...texts]) =>
     el("tr", {}, el("th", { scope: "row" }, point), ...texts.map((text) => el("td", { dir: "auto" }, ...cell(text))));
   const head = cellsOf(lines[0]).map((name) => el(name.trim() ? "th" : "td", { scope: name.trim() ? "col" : null }, name));
+  const rest = lines.slice(length).join("\n").trim();
   return [
     el("div", { class: "answer compared" }, el("table", {}, el("tr", {}, ...head), ...rows.map(row))),
-    end < 0 ? null : el("div", { class: "answer", dir: "auto" }, lines.slice(end).join("\n").trim()),
+    rest ? el("div", { class: "answer", dir: "auto" }, rest) : null,
   ];
 }
 

@@ -92,6 +92,7 @@ RISK = "If the premises cannot be used because of a flood, the rent is suspended
         ("The rent is suspended.", RISK, False),
         ("The premises cannot be used because of damage.", RISK, False),
         ("The seal is broken.", "The guarantee ends if the seal is broken.", True),
+        ("The seal must be kept in a dry place.", "The seal should be kept in a dry place.", False),
         ("Seals are broken.", "It ends if seals are broken.", False),  # too few words to be sure
         ("Le loyer est payé trop tard.", "Des intérêts sont dus si le loyer est payé trop tard.", True),
     ],
