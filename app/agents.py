@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from app.checking.checked_text import CheckedText
 from app.checking.verification import NO_CLAIM
-from app.results.events import Event, Finished
+from app.results.events import Event, finished
 from app.terminal.show import numbered_answer
 from app.terminal.show_check import marked_text
 from core.background import in_background
@@ -28,6 +28,7 @@ from core.types import StopReason
 from graph.compiled import SelfRAGGraph
 from nodes.finish import sentence, wording_of
 from prompts.grade_documents import RELEVANCE
+from run.candidates import LEVELS
 from run.context import Context
 from run.state import SelfRAGState
 
@@ -40,7 +41,7 @@ REDRAFT = (
     "or leave out these statements, keep the others, and add nothing that the documents do not state."
 )
 CHECK = "self_rag_check"  # the name of the messages by which an answer goes back to the model
-SUPPORTED = ("fully supported", "partially supported", NO_CLAIM)
+HOLDS = (*LEVELS, NO_CLAIM)
 
 
 class Question(BaseModel):
@@ -53,13 +54,9 @@ def tool_of(stream: Callable[[str], AsyncGenerator[Event, None]], name: str, des
     """Return a tool: its content is the answer with its quotes, its artifact the result as `--json` has it."""
 
     async def ask(question: str) -> tuple[str, dict[str, Any]]:
-        async with aclosing(stream(question)) as events:
-            async for event in events:
-                if isinstance(event, Finished):
-                    quotes = [f"[{one['id']}] {place_of(one)}: “{one['quote']}”" for one in event.state["citations"]]
-                    content = "\n".join([numbered_answer(event.state), *quotes])
-                    return content, event.result.model_dump(mode="json")
-        raise RuntimeError("the graph ended without a result")
+        end = await finished(stream(question))
+        quotes = [f"[{one['id']}] {place_of(one)}: “{one['quote']}”" for one in end.state["citations"]]
+        return "\n".join([numbered_answer(end.state), *quotes]), end.result.model_dump(mode="json")
 
     return StructuredTool.from_function(
         func=lambda question: in_background(ask(question)),
@@ -160,7 +157,7 @@ class CheckedAnswers(AgentMiddleware[CheckedState, Any]):
         except TimeoutError:
             return {"checked": None, **self._instead(state, None, "limit_seconds")}
         told = {"checked": checked.model_dump(mode="json")}
-        failed = [one for one in checked.claims if one.label not in SUPPORTED]
+        failed = [one for one in checked.claims if one.label not in HOLDS]
         if not failed:
             return told
         if sum(one.name == CHECK for one in _since_the_question(state)) < self.redrafts:

@@ -1,7 +1,6 @@
 """The graphs that `langgraph dev` serves: Self-RAG itself, and a chat in front of it that speaks in messages."""
 
 import asyncio
-from contextlib import aclosing
 from functools import cache
 from threading import Lock
 from typing import Any
@@ -12,7 +11,7 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 
 from app.front_door import SelfRAG
-from app.results.events import Finished
+from app.results.events import finished
 from app.server.messages import Message, conversation_before, question_of
 from app.terminal.show import numbered_answer
 from graph.compiled import SelfRAGGraph
@@ -42,13 +41,9 @@ def chat_over(rag: SelfRAG) -> CompiledStateGraph[MessagesState, Context, Any, A
     async def answer(state: MessagesState, runtime: Runtime[Context]) -> dict[str, Any]:
         messages = [_read(message) for message in state["messages"]]
         question, conversation = question_of(messages), conversation_before(messages)
-        async with aclosing(rag.astream(question, runtime.context, tokens=False, conversation=conversation)) as events:
-            async for event in events:
-                if isinstance(event, Finished):
-                    told = event.result.model_dump(mode="json", include=TOLD)
-                    reply = AIMessage(numbered_answer(event.state), additional_kwargs={"self_rag": told})
-                    return {"messages": [reply]}
-        raise RuntimeError("the graph ended without a result")
+        end = await finished(rag.astream(question, runtime.context, tokens=False, conversation=conversation))
+        told = end.result.model_dump(mode="json", include=TOLD)
+        return {"messages": [AIMessage(numbered_answer(end.state), additional_kwargs={"self_rag": told})]}
 
     graph = StateGraph(MessagesState, context_schema=Context)
     graph.add_node("answer", answer)

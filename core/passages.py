@@ -24,6 +24,11 @@ def section_of(passage: Passage | Mapping[str, Any]) -> str:
     return SEPARATOR.join(part for part in (title, heading) if part)
 
 
+def last_heading(passage: Passage) -> str:
+    """Return the heading that a passage stands below, without those above it; "" if none."""
+    return (passage.get("heading") or "").rpartition(SEPARATOR)[2]
+
+
 def place_of(passage: Passage | Citation | Mapping[str, Any]) -> str:
     """Return where a passage or citation stands: its file, its page or row, and its section, on one line."""
     where = location(passage["source"], passage["page"], passage["row"])

@@ -11,12 +11,11 @@ class Wording:
     """The fixed texts of one language.
 
     ``unanswered`` and ``no_answer`` take the question as ``asked`` and one of ``why``; ``failed``, which stands in its
-    place, the ``claim`` that the documents do not fully support, as does ``left_out``. ``more`` takes the ``count`` of
-    documents that are not named, ``condition`` a sentence of a document, ``queried`` the ``sql`` over all ``rows`` of a
-    ``source``, ``who_or_what`` and ``meant`` what a question has ``described``, the second with its ``name``.
-    ``cell`` asks for a ``point`` of a ``thing`` that is compared.
-    ``unread`` says how many of all ``passages`` of a ``source`` were ``read``. ``marks``, by the label of a claim,
-    stand after it.
+    place, the ``claim`` that the documents do not fully support; ``left_out`` several ``claims``, each ``quoted``.
+    ``more`` takes the ``count`` of documents that are not named, ``condition`` a sentence of a document, ``queried``
+    the ``sql`` over all ``rows`` of a ``source``, ``who_or_what`` and ``meant`` what a question has ``described``, the
+    second with its ``name``, ``cell`` a ``point`` of a ``thing`` that is compared. ``unread`` says how many of all
+    ``passages`` of a ``source`` were ``read``. ``marks``, by the label of a claim, stand after it.
     """
 
     unanswered: str
@@ -27,6 +26,7 @@ class Wording:
     more: str
     condition: str
     left_out: str
+    quoted: str
     unread: str
     queried: str
     who_or_what: str
@@ -45,7 +45,8 @@ WORDINGS: Mapping[str, Wording] = {
         disagree="The documents disagree:",
         more="and {count} more",
         condition="The documents add: “{condition}”",
-        left_out="Left out, as not surely supported or no part of the answer: “{claim}”",
+        left_out="Left out, as not surely supported or no part of the answer: {claims}",
+        quoted="“{text}”",
         unread="This is of the first {read} of {passages} passages of {source}: a limit was reached there.",
         queried="From all {rows} rows of {source}: {sql}",
         who_or_what="Who or what is {described}?",
@@ -77,7 +78,8 @@ WORDINGS: Mapping[str, Wording] = {
         disagree="Die Dokumente widersprechen sich:",
         more="und {count} weitere",
         condition="Die Dokumente fügen hinzu: „{condition}“",
-        left_out="Weggelassen, weil nicht sicher belegt oder kein Teil der Antwort: „{claim}“",
+        left_out="Weggelassen, weil nicht sicher belegt oder kein Teil der Antwort: {claims}",
+        quoted="„{text}“",
         unread="Das betrifft die ersten {read} von {passages} Abschnitten von {source}: Dort war eine Grenze erreicht.",
         queried="Aus allen {rows} Zeilen von {source}: {sql}",
         who_or_what="Wer oder was ist {described}?",
@@ -109,7 +111,8 @@ WORDINGS: Mapping[str, Wording] = {
         disagree="Les documents se contredisent :",
         more="et {count} de plus",
         condition="Les documents ajoutent : « {condition} »",
-        left_out="Omis, car ce n’est pas sûrement établi ou ne fait pas partie de la réponse : « {claim} »",
+        left_out="Omis, car ce n’est pas sûrement établi ou ne fait pas partie de la réponse : {claims}",
+        quoted="« {text} »",
         unread="Cela concerne les {read} premiers passages sur {passages} de {source} : une limite y a été atteinte.",
         queried="D’après les {rows} lignes de {source} : {sql}",
         who_or_what="Qui ou quoi est {described} ?",
@@ -141,7 +144,8 @@ WORDINGS: Mapping[str, Wording] = {
         disagree="Los documentos se contradicen:",
         more="y {count} más",
         condition="Los documentos añaden: «{condition}»",
-        left_out="Omitido, por no estar respaldado con seguridad o no ser parte de la respuesta: «{claim}»",
+        left_out="Omitido, por no estar respaldado con seguridad o no ser parte de la respuesta: {claims}",
+        quoted="«{text}»",
         unread="Esto abarca los primeros {read} de {passages} pasajes de {source}: ahí se alcanzó un límite.",
         queried="De las {rows} filas de {source}: {sql}",
         who_or_what="¿Quién o qué es {described}?",
@@ -173,7 +177,8 @@ WORDINGS: Mapping[str, Wording] = {
         disagree="文档说法不一：",
         more="另有{count}份",
         condition="文件还写道：“{condition}”",
-        left_out="以下说法未必有依据，或不属于答案，故略去：“{claim}”",
+        left_out="以下说法未必有依据，或不属于答案，故略去：{claims}",
+        quoted="“{text}”",
         unread="以上内容出自 {source} 全部 {passages} 段中的前 {read} 段：随后达到了限制。",
         queried="来自{source}的全部{rows}行：{sql}",
         who_or_what="{described}是谁或什么？",

@@ -69,8 +69,12 @@ def claim_ends(draft: str, texts: Sequence[str]) -> list[int]:
     for text in texts:
         starts = known.get(text, [])
         index = bisect_left(starts, position)
-        cell = draft.find(f"| {text} |", position)
-        start = starts[index] if index < len(starts) else cell + 2 if cell >= 0 else draft.find(text, position)
+        if index < len(starts):
+            start = starts[index]
+        elif (cell := draft.find(f"| {text} |", position)) >= 0:
+            start = cell + len("| ")
+        else:
+            start = draft.find(text, position)
         position = max(start, position) + (len(text) if start >= 0 else 0)
         ends.append(position)
     return ends

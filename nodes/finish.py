@@ -1,6 +1,5 @@
 """Report the best candidate with the outcome that its checks justify."""
 
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -93,9 +92,8 @@ def with_notes(
         read = sum(len(one["passages"]) for one in state["drafted"])
         notes.append(wording.unread.format(source=Path(whole).name, read=read, passages=read + unread))
     if state.get("segments"):
-        shown = [shortened(one, 200) for one in state["left_out"][:MOST_LEFT_OUT]]
-        between = re.sub(r"^.*[:：]\s*(.+)\{claim\}(.+)$", r"\2; \1", wording.left_out)
-        notes += [wording.left_out.format(claim=between.join(shown))] if shown else []
+        shown = [wording.quoted.format(text=shortened(one, 200)) for one in state["left_out"][:MOST_LEFT_OUT]]
+        notes += [wording.left_out.format(claims="; ".join(shown))] if shown else []
     notes += [disagreement(conflicts, citations, state["question"], numbers=numbers)] if conflicts else []
     if queried := state.get("queried"):
         notes.append(wording.queried.format(**{**queried, "source": Path(queried["source"]).name}))

@@ -5,15 +5,14 @@ from typing import Any
 
 from langgraph.runtime import Runtime
 
-from core.passages import SEPARATOR
+from core.passages import last_heading
 from core.types import Claim, Draft, Subject
-from core.wording import WORDINGS
 from grounding.answers import repeats_question
 from grounding.claims import Statement, statements
 from grounding.compared import Cell, is_of_it_alone, is_said_of
-from grounding.language import language_of
 from nodes.check_claim import Evidence, check_claim, check_statement, criticised, supported_from, unsupported
 from nodes.concurrency import gather, off_loop
+from nodes.finish import wording_of
 from prompts.generate import MAX_TOKENS
 from run.candidates import is_supported, p_supported
 from run.context import Context, Services
@@ -45,11 +44,11 @@ async def _claims_of(draft: Draft, state: SelfRAGState, services: Services, cont
     """
     if draft["declined"]:
         return []
+    if things_of(state) and in_segments(state):
+        return await _cells_of(draft, state, services, context)
     text = draft["text"]
     evidence = Evidence(standalone_question(state), draft["passages"], state["passages"])
     found = await off_loop(len(text), statements, text)
-    if things_of(state) and in_segments(state):
-        return await _cells_of(draft, state, services, context)
     if in_segments(state):
         said = [claim["text"] for segment in state["segments"] for claim in segment["claims"]]
         most, check = (MOST_OF_A_PART, check_statement) if state["whole"] else (MOST_CLAIMS, check_claim)
@@ -85,7 +84,7 @@ async def _cells_of(draft: Draft, state: SelfRAGState, services: Services, conte
     passages = {one["id"]: one for one in state["passages"]}
     own = {one["thing"]: [passages[identity] for identity in one["passages"]] for one in state["compared"]}
     sources = Counter(source for found in own.values() for source in {one["source"] for one in found})
-    asked, things = WORDINGS[language_of(state["question"]) or "en"].cell, list(own)
+    asked, things = wording_of(state["question"]).cell, list(own)
 
     async def check(cell: Cell) -> Claim:
         question = asked.format(point=cell.point, thing=cell.thing)
@@ -95,9 +94,9 @@ async def _cells_of(draft: Draft, state: SelfRAGState, services: Services, conte
         if not claim["quote"]:
             return claim
         passage, quote = passages[claim["quote"]["passage"]], claim["quote"]
-        heading = (passage.get("heading") or "").rpartition(SEPARATOR)[2]
         said = is_said_of(cell.thing, things, passage["text"][quote["start"] : quote["end"]])
-        if sources[passage["source"]] > 1 and not said and not is_of_it_alone(cell.thing, things, heading):
+        headed = is_of_it_alone(cell.thing, things, last_heading(passage))
+        if sources[passage["source"]] > 1 and not said and not headed:
             return unsupported(statement, f"The passage does not say it of {cell.thing}.")
         return claim
 

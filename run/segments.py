@@ -5,7 +5,7 @@ from functools import reduce
 from itertools import groupby
 from typing import NamedTuple
 
-from core.passages import SEPARATOR, stated_by
+from core.passages import last_heading, stated_by
 from core.types import Candidate, Claim, Draft, Next, Passage, Segment
 from grounding.claims import with_lead_in
 from grounding.compared import Cell, as_table, cells_of
@@ -159,7 +159,7 @@ def answer_of(segments: Sequence[Segment], context: Context, *, as_list: bool, h
 
 
 def _heading_of(segment: Segment) -> str:
-    return (segment["passages"][0].get("heading") or "").rpartition(SEPARATOR)[2]
+    return last_heading(segment["passages"][0])
 
 
 def to_draft(state: SelfRAGState, context: Context) -> list[list[Passage]]:

@@ -1,6 +1,7 @@
 """The events of a run: what `SelfRAG.stream` yields."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncGenerator, Iterator, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -71,6 +72,15 @@ class ResumedNodes:
             return False
         self.beside_unfinished.remove(node)
         return True
+
+
+async def finished(events: AsyncGenerator[Event, None]) -> Finished:
+    """Return how a run ends, without telling its other events."""
+    async with aclosing(events) as told:
+        async for event in told:
+            if isinstance(event, Finished):
+                return event
+    raise RuntimeError("the graph ended without a result")
 
 
 def finished_node(step: Step) -> NodeFinished:

@@ -150,8 +150,11 @@ def _of_the_segments(final: SelfRAGState, best: Candidate, context: Context) -> 
     said = [claim["text"] for claim in best["claims"]]
     if len(said) > len(set(said)) and not final["compared"]:
         yield f"something is said twice: {said}"
-    lines = [line for line in best["draft"]["text"].split("\n") if line and not line.endswith(":")]
-    if sorted(lines) != sorted(line for one in final["segments"] for line in one["text"].split("\n") if line):
+    text, segments = best["draft"]["text"], [one["text"] for one in final["segments"]]
+    below = [line for line in text.split("\n") if line and not line.endswith(":")]  # without headings
+    headed = len(below) < len(list(filter(None, text.split("\n"))))
+    same = sorted(below) == sorted(line for one in segments for line in one.split("\n") if line)
+    if text not in ("\n\n".join(segments), "\n".join(segments)) and not (headed and same):
         yield "the answer is not its segments"
     if len(final["segments"]) > (context.effective_limits.segments or 8):
         yield f"there are {len(final['segments'])} segments"

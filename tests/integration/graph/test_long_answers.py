@@ -318,3 +318,11 @@ async def test_a_list_has_the_headings_of_the_sections_that_its_lines_are_of() -
     settings["retriever"] = ScriptedRetriever(always=[found[0], found[2]])
     final = await asked(ScriptedGenerator(segments=[RENT, TERM]), **settings)
     assert final["answer"] == f"- {RENT}\n- {TERM}"
+
+
+async def test_a_comparison_in_a_language_that_the_program_does_not_speak_is_checked_in_english() -> None:
+    retriever = ScriptedRetriever({"prezzo di Roma": [HOUSE], "il prezzo di Milano": [SHED]})
+    generator, judge = ScriptedGenerator(comparisons=["rent | 900 euros", "rent | 80 euros"]), critic()
+    final = await asked(generator, judge, question="Compara prezzo di Roma y il prezzo di Milano", retriever=retriever)
+    assert final["compared"]
+    assert "What is the rent of prezzo di Roma?" in [one.get("question") for one in judge.inputs]
