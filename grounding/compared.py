@@ -1,7 +1,7 @@
 """A comparison as a table: which things a question compares, and the cells that a model writes about them."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from grounding.lengths import ASKS, subject_asked_for
@@ -72,19 +72,12 @@ def how_many(question: str) -> int | None:
 
 
 def cells_of(written: str, things: Sequence[str], most: int) -> list[Cell]:
-    """Return the cells of a table in its order, of ``most`` points at most, each once; empty ones are left out.
-
-    A row that says what another says is none.
-    """
+    """Return the cells of a table in its order, of ``most`` points at most, each once; empty ones are left out."""
     cells: dict[str, list[Cell]] = {}
-    rows: set[tuple[str, ...]] = set()
     names = set(map(str.casefold, things))
     for point, texts in _rows(written):
         known = not point or point.casefold() in cells or names.issuperset(map(str.casefold, texts))  # or the header
-        row = tuple(map(str.casefold, texts))
-        again = row in rows and len(things) > 1
-        if not known and not again and len(point) <= LONGEST_POINT and len(cells) < most:
-            rows.add(row)
+        if not known and len(point) <= LONGEST_POINT and len(cells) < most:
             said = zip(things, texts, strict=False)
             cells[point.casefold()] = [Cell(point, thing, text) for thing, text in said if not NOTHING.fullmatch(text)]
     return [cell for row in cells.values() for cell in row]
@@ -106,6 +99,28 @@ def is_said_of(thing: str, things: Sequence[str], text: str) -> bool:
 def is_of_it_alone(thing: str, things: Sequence[str], name: str) -> bool:
     """Whether a title, a heading or a file's name has a word of this thing, and none of any other."""
     return [one for one in things if is_said_of(one, things, name)] == [thing]
+
+
+def in_rows(cells: Iterable[Cell], things: Sequence[str]) -> list[Cell]:
+    """Return the cells row by row, each row in the order of the things."""
+    rows: dict[str, list[Cell]] = {}
+    for cell in cells:
+        rows.setdefault(cell.point.casefold(), []).append(cell)
+    return [cell for row in rows.values() for cell in sorted(row, key=lambda cell: things.index(cell.thing))]
+
+
+def without_repeats(cells: Iterable[Cell]) -> list[Cell]:
+    """Return the cells without the rows that say what an earlier row says: a model that has run dry repeats itself."""
+    rows: dict[str, list[Cell]] = {}
+    for cell in cells:
+        rows.setdefault(cell.point.casefold(), []).append(cell)
+    distinct = {frozenset((cell.thing, cell.text.casefold()) for cell in row): row for row in reversed(rows.values())}
+    return [cell for row in reversed(distinct.values()) for cell in row]
+
+
+def points_named(points: str) -> list[str]:
+    """Return the single points of "fees, term and notice"."""
+    return [one for one in map(str.strip, AND.split(points.strip(" .?!。？"))) if one and len(one) <= LONGEST_POINT]
 
 
 def as_table(cells: Sequence[Cell], things: Sequence[str]) -> str:

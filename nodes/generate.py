@@ -11,14 +11,16 @@ from langgraph.runtime import Runtime
 from core.errors import ModelError
 from core.types import Candidate, Claim, Draft, Drafted, Passage
 from grounding.claims import with_lead_in
-from grounding.compared import Cell, as_table, cells_of, things_compared
+from grounding.compared import Cell, as_table, cells_of, in_rows, things_compared, without_repeats
 from grounding.language import language_of
 from grounding.refusals import declines
 from models.usage import LimitReachedError
 from nodes.concurrency import gather, off_loop
+from nodes.finish import wording_of
 from prompts.delimiters import as_data, numbered
 from prompts.generate import (
     ANY_POINTS,
+    CELL,
     COMPARISON,
     GENERATE,
     IN_LANGUAGE,
@@ -31,7 +33,7 @@ from prompts.generate import (
 from prompts.grade_documents import RELEVANCE
 from run.candidates import best_of, round_of
 from run.context import Context, Services
-from run.segments import ids_of, most_segments, to_draft
+from run.segments import ids_of, missing_cells, most_segments, to_draft
 from run.state import SelfRAGState, in_segments, standalone_question, things_of
 
 MOST_WORDS = 1_000  # of each draft whose changes are told: the time grows with their square
@@ -91,7 +93,9 @@ async def generate(state: SelfRAGState, services: Services, runtime: Runtime[Con
 async def _segments(write: Callable[..., Awaitable[Draft]], state: SelfRAGState, context: Context) -> dict[str, Any]:
     """Draft from the next relevant passages, each by itself."""
     groups = to_draft(state, context)[: context.beam]
-    if things_of(state):
+    if missing := missing_cells(state, context):
+        attempts = [await _attempt(_cells(write, state, group, missing)) for group in groups]
+    elif things_of(state):
         attempts = [await _attempt(_table(write, state, group, context)) for group in groups]
     else:
         attempts = await gather(_attempt(write(SUMMARY if state.get("whole") else SEGMENT, group)) for group in groups)
@@ -116,17 +120,41 @@ async def _table(
 
     The first has the points that the question names, or its own; the others have those of the first, and may add some.
     """
+    things, most = things_of(state), most_segments(state, context)
     found = {one["id"]: one for one in passages}
-    most, points = most_segments(state, context), things_compared(standalone_question(state))[1] or ANY_POINTS
     cells: list[Cell] = []
+    failed: list[Exception] = []
+    points = things_compared(standalone_question(state))[1] or ANY_POINTS
     for one in state["compared"]:
         own = [found[identity] for identity in one["passages"]]
-        draft = await write(COMPARISON, own, thing=as_data(one["thing"]), points=as_data(points))
+        draft = await _attempt(write(COMPARISON, own, thing=as_data(one["thing"]), points=as_data(points)))
+        if isinstance(draft, Exception):
+            failed.append(draft)
+            continue
         cells += cells_of(draft["text"], [one["thing"]], most)
         points = "; ".join(dict.fromkeys(cell.point for cell in cells)) or points
-    rows = list(dict.fromkeys(cell.point.casefold() for cell in cells))
-    cells.sort(key=lambda cell: rows.index(cell.point.casefold()))
-    text = as_table(cells, things_of(state))
+    if failed and not cells:
+        raise failed[0]
+    text = as_table(in_rows(without_repeats(cells), things), things)
+    return Draft(text=text, passages=passages, relevance=1.0, declined=not cells)
+
+
+async def _cells(
+    write: Callable[..., Awaitable[Draft]], state: SelfRAGState, passages: list[Passage], missing: Sequence[Cell]
+) -> Draft:
+    """Draft what a comparison lacks, each cell as the answer to its own question from the passages of its thing."""
+    found = {one["id"]: one for one in passages}
+    own = {one["thing"]: [found[identity] for identity in one["passages"]] for one in state["compared"]}
+    asked = wording_of(state["question"]).cell
+
+    async def ask(cell: Cell) -> Cell:
+        question = as_data(asked.format(point=cell.point, thing=cell.thing))
+        draft = await _attempt(write(CELL, own[cell.thing], question=question))
+        text = "" if isinstance(draft, Exception) or draft["declined"] else draft["text"]
+        return cell._replace(text=" ".join(text.replace("|", "/").split()).rstrip("."))
+
+    cells = [cell for cell in await gather(map(ask, missing)) if cell.text]
+    text = as_table(in_rows(cells, things_of(state)), things_of(state))
     return Draft(text=text, passages=passages, relevance=1.0, declined=not cells)
 
 
@@ -184,10 +212,9 @@ async def _write(
         max_tokens=context.answer_tokens or MAX_TOKENS,
         temperature=context.temperature,
         hidden=hidden,
-        question=as_data(standalone_question(state)),
-        language=IN_LANGUAGE.get(language_of(state["question"]) or "en", ""),
         passages=numbered(passages),
-        **inputs,
+        language=IN_LANGUAGE.get(language_of(state["question"]) or "en", ""),
+        **{"question": as_data(standalone_question(state)), **inputs},
     )
     declined = await off_loop(len(text), declines, text)
     verdicts = state["verdicts"]

@@ -10,7 +10,7 @@ from nodes.finish import quotes_of
 from run.candidates import best_of, round_of, supported, useful, with_round
 from run.context import Context, Services
 from run.segments import accepted_in, answer_of, next_of
-from run.state import SelfRAGState, in_segments
+from run.state import SelfRAGState, in_segments, things_of
 
 
 async def select(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
@@ -53,7 +53,9 @@ def _segments(state: SelfRAGState, context: Context) -> dict[str, Any]:
     segments, left_out = accepted_in(state, context)
     onward = next_of(state, segments, context)
     as_list = asks_for_a_list(state["question"])
-    best = answer_of(segments, context, as_list=as_list, headed=as_list or bool(state.get("whole")))
+    best = answer_of(
+        segments, context, things=things_of(state), as_list=as_list, headed=as_list or bool(state.get("whole"))
+    )
     new = segments[len(state.get("segments", [])) :]
     return {
         "candidates": with_round(state.get("candidates", []), round_, context.constraints),

@@ -8,7 +8,8 @@ from typing import NamedTuple
 from core.passages import last_heading, stated_by
 from core.types import Candidate, Claim, Draft, Next, Passage, Segment
 from grounding.claims import with_lead_in
-from grounding.compared import Cell, as_table, cells_of
+from grounding.compared import Cell, as_table, cells_of, in_rows, points_named, things_compared
+from grounding.conditions import conditions_of
 from grounding.lengths import asks_for_a_list, subject_asked_for
 from grounding.reasons import missing_words
 from grounding.stems import stems
@@ -52,21 +53,51 @@ def accepted_in(state: SelfRAGState, context: Context) -> Accepted:
 
 
 def _table_of(state: SelfRAGState, things: Sequence[str], least: float, context: Context) -> Accepted:
-    """Return a comparison with the cells of its draft that are surely supported."""
-    segments, left_out = [], []
+    """Return a comparison with the cells of its draft that are surely supported.
+
+    One that was asked for by itself may leave out no condition: half of such cells were beside the point.
+    """
+    again = len(state["drafted"]) > 1
+    segments = list(state.get("segments", []))
+    left_out = {line.partition(": ")[0]: line for line in state.get("left_out", [])}
     for one in round_of(state, context):
-        judged = list(zip(drafted_cells(one["draft"], state, context), one["claims"], strict=True))
-        sure = [(cell, claim) for cell, claim in judged if is_sure(claim, least)]
-        left_out += [f"{cell.thing}, {cell.point}: {cell.text}" for cell, claim in judged if not is_sure(claim, least)]
+        sure = {}
+        for cell, claim in zip(drafted_cells(one["draft"], state, context), one["claims"], strict=True):
+            name = f"{cell.thing}, {cell.point}"
+            left_out.pop(name, None)
+            if is_sure(claim, least) and not (again and _leaves_out_a_condition(claim, one["draft"])):
+                sure[cell] = claim
+            else:
+                left_out[name] = f"{name}: {cell.text}"
         if sure:
-            text, claims = as_table([cell for cell, _ in sure], things), [claim for _, claim in sure]
-            segments.append(_segment(one["draft"], text, claims))
-    return Accepted(segments, left_out)
+            segments.append(_segment(one["draft"], as_table(list(sure), things), list(sure.values())))
+    return Accepted(segments, list(left_out.values()))
+
+
+def _leaves_out_a_condition(claim: Claim, draft: Draft) -> bool:
+    quote, passages = claim["quote"], {passage["id"]: passage for passage in draft["passages"]}
+    return quote is not None and bool(conditions_of(passages[quote["passage"]], quote, draft["text"]))
 
 
 def drafted_cells(draft: Draft, state: SelfRAGState, context: Context) -> list[Cell]:
     """Return the cells of a drafted comparison, one for each of its claims."""
     return cells_of(draft["text"], things_of(state), most_segments(state, context))
+
+
+def missing_cells(state: SelfRAGState, context: Context) -> list[Cell]:
+    """Return, without a text, the cells that a comparison lacks after its first draft: each is asked for by itself.
+
+    It lacks a row, too, where the question names a point that none of the draft's rows is about.
+    """
+    things, most = things_of(state), most_segments(state, context)
+    if len(state["drafted"]) != 1 or not things:
+        return []
+    points = list(dict.fromkeys(cell.point for one in state["drafts"] for cell in drafted_cells(one, state, context)))
+    named = points_named(things_compared(standalone_question(state))[1])
+    named = named if len(named) > 1 else []
+    points += [one for one in named if not any(stems(one) & stems(point) for point in points)]
+    has = {(cell.point, cell.thing) for one in state["segments"] for cell in cells_of(one["text"], things, most)}
+    return [Cell(point, thing, "") for point in points[:most] for thing in things if (point, thing) not in has]
 
 
 def is_sure(claim: Claim, least: float) -> bool:
@@ -132,16 +163,24 @@ def _segment(draft: Draft, text: str, claims: Sequence[Claim]) -> Segment:
     )
 
 
-def answer_of(segments: Sequence[Segment], context: Context, *, as_list: bool, headed: bool) -> Candidate | None:
+def answer_of(
+    segments: Sequence[Segment], context: Context, *, things: Sequence[str], as_list: bool, headed: bool
+) -> Candidate | None:
     """Return the segments as one candidate, with the claims and passages of all; None without any.
 
-    With ``headed`` those of a section stand below its heading, if they are of several and all have one.
+    Those of a comparison of ``things`` are one table. With ``headed`` those of a section stand below its heading, if
+    they are of several and all have one.
     """
     if not segments:
         return None
     passages = {one["id"]: one for segment in segments for one in segment["passages"]}
+    claims = [claim for segment in segments for claim in segment["claims"]]
     sections = list(dict.fromkeys(map(_heading_of, segments)))
-    if headed and len(sections) > 1 and all(sections):
+    if things:
+        cells = [cell for segment in segments for cell in cells_of(segment["text"], things, MOST_SEGMENTS)]
+        claim_of = dict(zip(cells, claims, strict=True))
+        text, claims = as_table(in_rows(cells, things), things), [claim_of[cell] for cell in in_rows(cells, things)]
+    elif headed and len(sections) > 1 and all(sections):
         segments = sorted(segments, key=lambda one: sections.index(_heading_of(one)))
         text = "\n\n".join(
             "\n".join([f"{heading}:", *(one["text"] for one in own)]) for heading, own in groupby(segments, _heading_of)
@@ -154,7 +193,6 @@ def answer_of(segments: Sequence[Segment], context: Context, *, as_list: bool, h
         relevance=sum(one["relevance"] for one in segments) / len(segments),
         declined=False,
     )
-    claims = [claim for segment in segments for claim in segment["claims"]]
     return candidate(draft, claims, None, context.weights, context.scoring)
 
 
@@ -165,12 +203,13 @@ def _heading_of(segment: Segment) -> str:
 def to_draft(state: SelfRAGState, context: Context) -> list[list[Passage]]:
     """Return what is drafted from next: each relevant passage by itself, or the parts of a whole document in order.
 
-    In each search that is at most as many as there may be segments. A comparison is drafted once, from all.
+    In each search that is at most as many as there may be segments. A comparison is drafted once, and what
+    it then lacks once more, both from all.
     """
     drafted = [one["passages"] for one in state["drafted"]]
     relevant = [one for one in state["passages"] if one["id"] in state["relevant"]]
     if state.get("compared"):
-        return [] if drafted else [relevant]
+        return [relevant] if not drafted or missing_cells(state, context) else []
     most = most_segments(state, context)
     parts = parts_of(relevant, most) if state.get("whole") else [[one] for one in relevant]
     left = most * state["searched"] - len({*map(tuple, drafted)})
@@ -205,7 +244,7 @@ def next_of(state: SelfRAGState, segments: Sequence[Segment], context: Context) 
     """
     if len(segments) >= most_segments(state, context):
         return "end"
-    if to_draft(state, context):
+    if to_draft({**state, "segments": list(segments)}, context):
         return "continue"
     read = [stated_by(passage) for segment in segments for passage in segment["passages"]]
     lacks = not segments or missing_words(subject_asked_for(standalone_question(state)), read)

@@ -26,6 +26,7 @@ from prompts.described import DESCRIBED
 from prompts.direct_generate import DIRECT_GENERATE
 from prompts.explain import CRITICISE, EXPLAIN
 from prompts.generate import (
+    CELL,
     COMPARISON,
     GENERATE,
     PLAIN,
@@ -44,6 +45,7 @@ from run.state import SelfRAGState
 # What of a choice's inputs a script is keyed by.
 SUBJECTS = {"retrieve": "question", "relevance": "passage", "support": "claim", "usefulness": "answer", "fits": "query"}
 PROMPTS = (
+    ("cell", CELL),
     ("draft", GENERATE),
     ("draft", PLAIN),
     ("segment", SEGMENT),
@@ -67,6 +69,7 @@ SCRIPTS = {
     "segment": "segments",
     "summary": "summaries",
     "comparison": "comparisons",
+    "cell": "cells",
     "improve": "improved",
     "query": "queries",
     "direct": "direct",
@@ -226,6 +229,7 @@ class ScriptedGenerator:
     segments: Sequence[Said] = ()
     summaries: Sequence[Said] = ()
     comparisons: Sequence[Said] = ()
+    cells: Sequence[Said] = ()
     queries: Sequence[Said] = ()
     direct: Sequence[Said] = ()
     standalone: Sequence[Said] = ()

@@ -25,6 +25,7 @@ from prompts.decide import RETRIEVE
 from prompts.described import DESCRIBED
 from prompts.direct_generate import DIRECT_GENERATE
 from prompts.generate import (
+    CELL,
     COMPARISON,
     GENERATE,
     PLAIN,
@@ -57,6 +58,7 @@ PROMPTS: tuple[tuple[str, ChatPromptTemplate], ...] = (
     *((name, choice.messages) for name, choice in CHOICES.items()),
     ("mend", REDRAFT_UNSUPPORTED),
     ("improve", REDRAFT_NOT_USEFUL),
+    ("draft", CELL),
     ("draft", GENERATE),
     ("draft", PLAIN),
     ("draft", SEGMENT),

@@ -13,7 +13,7 @@ from prompts.compare_answers import BRIEF_ANSWER, NO_ANSWER
 from prompts.decide import RETRIEVE
 from prompts.described import DESCRIBED
 from prompts.direct_generate import DIRECT_GENERATE
-from prompts.generate import COMPARISON, GENERATE, SEGMENT
+from prompts.generate import CELL, COMPARISON, GENERATE, SEGMENT
 from prompts.grade_documents import RELEVANCE
 from prompts.hallucination_check import SUPPORT
 from prompts.rewrite_query import REWRITE_QUERY
@@ -27,6 +27,7 @@ NODES = (
     ("grade_documents", marks_of(RELEVANCE.messages)),
     ("hallucination_check", marks_of(SUPPORT.messages)),
     ("answer_check", marks_of(USEFULNESS.messages)),
+    ("generate", marks_of(CELL)),
     ("generate", marks_of(GENERATE)),
     ("generate", marks_of(SEGMENT)),
     ("generate", marks_of(COMPARISON)),

@@ -154,7 +154,7 @@ def _of_the_segments(final: SelfRAGState, best: Candidate, context: Context) -> 
     below = [line for line in text.split("\n") if line and not line.endswith(":")]  # without headings
     headed = len(below) < len(list(filter(None, text.split("\n"))))
     same = sorted(below) == sorted(line for one in segments for line in one.split("\n") if line)
-    if text not in ("\n\n".join(segments), "\n".join(segments)) and not (headed and same):
+    if text not in ("\n\n".join(segments), "\n".join(segments)) and not (headed and same) and not final["compared"]:
         yield "the answer is not its segments"
     if len(final["segments"]) > (context.effective_limits.segments or 8):
         yield f"there are {len(final['segments'])} segments"

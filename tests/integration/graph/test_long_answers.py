@@ -9,6 +9,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from app.results.result import result_of
 from app.terminal.show import numbered_answer
+from core.errors import ModelError
 from graph.builder import build_graph
 from nodes.retrieve import retrieve
 from prompts.generate import ANY_POINTS
@@ -192,6 +193,7 @@ HOUSE, SHED = "The house has a rent of 900 euros and two keys.", "The rent is 80
 COMPARED = ScriptedRetriever(
     {"house": [document(HOUSE, source="house.md")], "shed": [document(SHED, source="shed.md")]}
 )
+NONE = "I don't know."
 TABLE = "|  | house | shed |\n| --- | --- | --- |\n"
 
 
@@ -199,7 +201,7 @@ async def test_a_comparison_is_a_table_whose_cells_are_checked_each_by_its_own_q
     of_house = "rent | 900 euros\nkeys | two keys\ngarden | -\nRent | 1 euro"
     of_shed = "Rent | 80 euros\nkeys | two keys\ngarden | a garden"
     judge = critic(support=lambda text: "no support" if "garden" in text else "fully supported")
-    generator = ScriptedGenerator(comparisons=[of_house, of_shed])
+    generator = ScriptedGenerator(comparisons=[of_house, of_shed], cells=[NONE, "a garden"])
     final = await asked(generator, judge, question="Compare the house and the shed", retriever=COMPARED)
     table = f"{TABLE}| rent | 900 euros | 80 euros |\n| keys | two keys | two keys |"
     left_out = "Left out, as not surely supported or no part of the answer: “shed, garden: a garden”"
@@ -209,7 +211,7 @@ async def test_a_comparison_is_a_table_whose_cells_are_checked_each_by_its_own_q
     asked_of = [(one["question"], one["passages"].count("<passage")) for one in judge.inputs if "claim" in one]
     assert asked_of[:2] == [("What is the rent of house?", 1), ("What is the rent of shed?", 1)]
     assert [kind for kind, _ in judge.asked].count("relevance") == 0
-    assert nodes_of(final).count("generate") == 1
+    assert nodes_of(final).count("generate") == 2
 
 
 async def test_the_points_of_a_comparison_are_those_of_the_question_or_of_the_first_thing() -> None:
@@ -218,14 +220,60 @@ async def test_the_points_of_a_comparison_are_those_of_the_question_or_of_the_fi
     assert [inputs["points"] for inputs in generator.inputs("comparison")] == [ANY_POINTS, "rent"]
     assert [inputs["passages"].count("<passage") for inputs in generator.inputs("comparison")] == [1, 1]
     retriever = ScriptedRetriever({"house rent": [HOUSE], "shed rent": [SHED]})
-    generator = ScriptedGenerator(comparisons=["-", "rent | 80 euros"])
+    generator = ScriptedGenerator(comparisons=["-", "rent | 80 euros"], cells=[NONE] * 2)
     await asked(generator, question="Compare the house and the shed by rent", retriever=retriever)
     assert [inputs["points"] for inputs in generator.inputs("comparison")] == ["rent", "rent"]
 
 
+async def test_a_cell_that_is_empty_or_not_supported_is_asked_for_once_by_itself() -> None:
+    refused = {"rent: 80 pounds", "keys: two keys of the gate"}
+    judge = critic(support=lambda text: "no support" if text in refused else "fully supported")
+    generator = ScriptedGenerator(
+        comparisons=["rent | 900 euros\nkeys | -", "rent | 80 pounds\nkeys | two keys of the gate"],
+        cells=["80 euros", "two\nkeys.", ModelError("It is broken."), NONE, "for a year"],
+    )
+    question = "Compare the house and the shed by rent, keys and term"
+    shed = document(SHED, source="shed.md")
+    retriever = ScriptedRetriever({"house rent, keys and term": [HOUSE], "shed rent, keys and term": [shed]})
+    final = await asked(generator, judge, question=question, retriever=retriever)
+    by_itself = {inputs["question"]: inputs["passages"].count(HOUSE) for inputs in generator.inputs("cell")}
+    assert by_itself == {
+        "What is the rent of shed?": 0,
+        "What is the keys of house?": 1,
+        "What is the keys of shed?": 0,
+        "What is the term of house?": 1,
+        "What is the term of shed?": 0,
+    }
+    rows = f"{TABLE}| rent | 900 euros | 80 euros |\n| keys | two keys | – |\n\n"
+    left_out = ["shed, keys: two keys of the gate", "shed, term: for a year"]
+    assert (final["answer"].startswith(rows), final["left_out"]) == (True, left_out)
+    assert [one["chosen"] for one in final["candidates"]] == [True, True]
+    assert "| rent | 900 euros [1] | 80 euros [2] |" in numbered_answer(final)
+
+
+async def test_a_cell_that_was_asked_for_by_itself_may_leave_out_no_condition() -> None:
+    shed = document("The rent is 80 euros. However, it is 90 euros in winter.", source="shed.md")
+    settings: Any = {"question": "Compare the house and the shed"}
+    settings["retriever"] = ScriptedRetriever({"house": [HOUSE], "shed": [shed]})
+    final = await asked(ScriptedGenerator(comparisons=["rent | 900 euros", "rent | 80 euros"]), **settings)
+    assert "| rent | 900 euros | 80 euros |" in final["answer"]
+    final = await asked(ScriptedGenerator(comparisons=["rent | 900 euros", "-"], cells=["80 euros"]), **settings)
+    assert final["left_out"] == ["shed, rent: 80 euros"]
+
+
+async def test_a_column_that_fails_leaves_the_others() -> None:
+    broken = ModelError("It is broken.")
+    generator = ScriptedGenerator(comparisons=["rent | 900 euros", broken], cells=["80 euros"])
+    settings: Any = {"question": "Compare the house and the shed", "retriever": COMPARED}
+    assert (await asked(generator, **settings))["answer"] == f"{TABLE}| rent | 900 euros | 80 euros |"
+    final = await asked(ScriptedGenerator(comparisons=[broken, broken]), **settings)
+    assert (final["outcome"], final["stop_reason"]) == ("stopped", "model_failed")
+
+
 async def test_a_comparison_without_a_sure_cell_is_no_answer() -> None:
     unsure = verdict("fully supported", {"fully supported": 0.4, "no support": 0.6})
-    generator, thresholds = ScriptedGenerator(comparisons=["rent | 900 euros", "-"]), Thresholds(segment=0.5)
+    generator = ScriptedGenerator(comparisons=["rent | 900 euros", "-"], cells=[NONE, NONE])
+    thresholds = Thresholds(segment=0.5)
     settings: Any = {"question": "Compare the house and the shed", "retriever": COMPARED, "thresholds": thresholds}
     final = await asked(generator, critic(support=unsure), **settings)
     assert (final["outcome"], final["stop_reason"]) == ("abstained", "claims_unsupported")
@@ -234,7 +282,7 @@ async def test_a_comparison_without_a_sure_cell_is_no_answer() -> None:
 async def test_what_is_found_in_the_document_of_another_thing_is_not_read_for_this_one() -> None:
     both = [document(HOUSE, source="house_lease.md"), document(SHED, source="2.md", title="Lease of the shed")]
     retriever = ScriptedRetriever({"house": both, "shed": both})
-    generator = ScriptedGenerator(comparisons=["rent | 80 euros\nkeys | two keys", "rent | 80 euros"])
+    generator = ScriptedGenerator(comparisons=["rent | 80 euros\nkeys | two keys", "rent | 80 euros"], cells=[NONE] * 2)
     final = await asked(generator, question="Compare the house and the shed", retriever=retriever)
     assert final["answer"].startswith(f"{TABLE}| rent | – | 80 euros |\n| keys | two keys | – |\n")
 
@@ -243,7 +291,7 @@ async def test_where_one_document_speaks_of_both_things_a_quote_names_its_own() 
     rent = "The rent of the house is 900 euros, and the fee 70 euros."
     found = ScriptedRetriever({"house": [rent, KEYS], "shed": [rent, KEYS]})
     generator = ScriptedGenerator(
-        comparisons=["rent | 900 euros\nkeys | two\nfee | 70 euros", "rent | 900 euros\nkeys | two"]
+        comparisons=["rent | 900 euros\nkeys | two\nfee | 70 euros", "rent | 900 euros\nkeys | two"], cells=[NONE] * 4
     )
     final = await asked(generator, question="Compare the house and the shed", retriever=found)
     assert final["answer"].startswith(f"{TABLE}| rent | 900 euros | – |\n| fee | 70 euros | – |\n\nLeft out")
@@ -251,7 +299,7 @@ async def test_where_one_document_speaks_of_both_things_a_quote_names_its_own() 
 
 
 async def test_what_is_said_of_one_thing_supports_no_cell_of_another() -> None:
-    generator = ScriptedGenerator(comparisons=["rent | 80 euros", "rent | 900 euros"])
+    generator = ScriptedGenerator(comparisons=["rent | 80 euros", "rent | 900 euros"], cells=[NONE] * 2)
     final = await asked(generator, question="Compare the house and the shed", retriever=COMPARED)
     assert final["outcome"] == "abstained"
     assert final["left_out"] == ["house, rent: 80 euros", "shed, rent: 900 euros"]
@@ -260,7 +308,7 @@ async def test_what_is_said_of_one_thing_supports_no_cell_of_another() -> None:
 async def test_where_one_document_speaks_of_both_things_a_heading_may_name_them() -> None:
     found = [document(f"{RENT} {n}", heading=f"Prices > {name}") for n, name in ((1, "The house"), (2, "The shed"))]
     retriever = ScriptedRetriever({"house": found, "shed": found})
-    generator = ScriptedGenerator(comparisons=["rent | 900 euros", "rent | -"])
+    generator = ScriptedGenerator(comparisons=["rent | 900 euros", "rent | -"], cells=[NONE])
     final = await asked(generator, question="Compare the house and the shed", retriever=retriever)
     assert final["answer"] == f"{TABLE}| rent | 900 euros | – |"
 
@@ -322,7 +370,8 @@ async def test_a_list_has_the_headings_of_the_sections_that_its_lines_are_of() -
 
 async def test_a_comparison_in_a_language_that_the_program_does_not_speak_is_checked_in_english() -> None:
     retriever = ScriptedRetriever({"prezzo di Roma": [HOUSE], "il prezzo di Milano": [SHED]})
-    generator, judge = ScriptedGenerator(comparisons=["rent | 900 euros", "rent | 80 euros"]), critic()
+    generator = ScriptedGenerator(comparisons=["rent | 900 euros", "rent | 80 euros"], cells=[NONE] * 2)
+    judge = critic()
     final = await asked(generator, judge, question="Compara prezzo di Roma y il prezzo di Milano", retriever=retriever)
     assert final["compared"]
     assert "What is the rent of prezzo di Roma?" in [one.get("question") for one in judge.inputs]

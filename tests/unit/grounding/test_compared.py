@@ -2,7 +2,17 @@
 
 import pytest
 
-from grounding.compared import Cell, as_table, cells_of, compares, is_said_of, things_compared
+from grounding.compared import (
+    Cell,
+    as_table,
+    cells_of,
+    compares,
+    in_rows,
+    is_said_of,
+    points_named,
+    things_compared,
+    without_repeats,
+)
 
 CASES = [
     ("Compare fixed-rate and adjustable-rate mortgages", ["fixed-rate", "adjustable-rate mortgages"], ""),
@@ -45,7 +55,7 @@ def test_no_other_question_compares(question: str) -> None:
 def test_a_table_has_each_point_once_and_no_more_than_asked_for() -> None:
     written = (
         "Columns: point | A | B\nprice | 1 | 2\n"
-        "| **term** | - | 3 years | 9 |\n|---|---|\nPrice | 7 | 8\ncost | 1 | 2\nA | B\nno line\n"
+        "| **term** | - | 3 years | 9 |\n|---|---|\nPrice | 7 | 8\nA | B\nno line\n"
         + "x" * 61
         + " | 1 | 2\nlock | yes\nover | 1 | 2"
     )
@@ -53,6 +63,18 @@ def test_a_table_has_each_point_once_and_no_more_than_asked_for() -> None:
         *(Cell("price", "A", "1"), Cell("price", "B", "2"), Cell("term", "B", "3 years"), Cell("lock", "A", "yes")),
     ]
     assert cells_of(written, ["A", "B"], 3) == cells
+
+
+def test_a_row_that_says_what_an_earlier_one_says_is_left_out_and_a_row_has_the_order_of_the_things() -> None:
+    price, cost = ([Cell(point, "B", "2"), Cell(point, "A", "1")] for point in ("price", "cost"))
+    assert in_rows(without_repeats([*price, *cost, Cell("fee", "A", "1")]), ["A", "B"]) == [
+        *(Cell("price", "A", "1"), Cell("price", "B", "2"), Cell("fee", "A", "1")),
+    ]
+
+
+def test_the_points_that_a_question_names_are_told_apart() -> None:
+    assert points_named("fees, term and notice?") == ["fees", "term", "notice"]
+    assert points_named("") == []
 
 
 def test_what_is_drawn_as_a_table_is_read_back_as_the_same_cells() -> None:

@@ -8,6 +8,7 @@ from prompts.described import DESCRIBED
 from prompts.direct_generate import DIRECT_GENERATE
 from prompts.explain import EXPLAIN
 from prompts.generate import (
+    CELL,
     COMPARISON,
     GENERATE,
     PLAIN,
@@ -30,6 +31,7 @@ PROMPTS = {
     "direct_generate": DIRECT_GENERATE,
     "explain": USEFULNESS.messages + EXPLAIN,
     "generate": GENERATE,
+    "generate-cell": CELL,
     "generate-not-useful": REDRAFT_NOT_USEFUL,
     "generate-plain": PLAIN,
     "generate-segment": SEGMENT,

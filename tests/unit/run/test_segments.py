@@ -101,12 +101,12 @@ def test_a_list_has_a_line_for_each_statement_below_what_introduces_it() -> None
 
 def test_the_answer_has_the_claims_and_passages_of_all_segments() -> None:
     segments = accepted_in(a_round((RENT, [claim(RENT)]), (KEYS, [claim(KEYS)])), ROOM).segments
-    answer = answer_of(segments, ROOM, as_list=False, headed=False)
+    answer = answer_of(segments, ROOM, things=[], as_list=False, headed=False)
     assert answer is not None
     assert answer["draft"]["text"] == f"{RENT}\n\n{KEYS}"
     assert [one["id"] for one in answer["draft"]["passages"]] == [RENT, KEYS]
     assert [one["text"] for one in answer["claims"]] == [RENT, KEYS]
-    assert answer_of([], ROOM, as_list=False, headed=False) is None
+    assert answer_of([], ROOM, things=[], as_list=False, headed=False) is None
 
 
 def test_it_goes_on_while_passages_are_left_then_searches_for_what_the_question_names_beside_them() -> None:
