@@ -34,6 +34,7 @@ from grounding.claims import Statement
 from models.telemetry import export_spans, recorded
 from nodes.concurrency import gather_bounded
 from retrieval.adapter import adapted
+from retrieval.filters import Visible
 from retrieval.library.library import Library
 from run.context import Context, RetrieverLike, Services
 from run.initial_state import require_conversation, require_question, require_standalone
@@ -77,6 +78,7 @@ class SelfRAG:
         self._uncalibrated = self.services
         self._base_calibration = self._calibration = calibration_name(settings, model, critic)
         self._settings = settings
+        self._visible: Visible | None = None
         self._telemetry = settings.selfrag_tracing == "otel"
         if self._telemetry:
             export_spans()
@@ -113,9 +115,13 @@ class SelfRAG:
         opened.context = compose.merged(opened.context, context)
         return opened
 
-    def over(self, library: Library, retriever: RetrieverLike) -> Self:
-        """Return the same models and settings over another library, searched by ``retriever``; close neither twice."""
+    def over(self, library: Library, retriever: RetrieverLike, visible: Visible | None = None) -> Self:
+        """Return the same models and settings over another library, searched by ``retriever``; close neither twice.
+
+        The stamp of its answers knows only what is ``visible``.
+        """
         other = copy(self)
+        other._visible = visible
         other.services = replace(self.services, retriever=retriever)
         if library is self.library:
             other.graph = self._graph_over(other.services)
@@ -394,7 +400,7 @@ class SelfRAG:
     @property
     def stamp(self) -> Stamp:
         """What an answer is made with: the version, the models, the prompts and the index."""
-        return with_library(self._stamp, self.library, self._settings) if self.library else self._stamp
+        return with_library(self._stamp, self.library, self._settings, self._visible) if self.library else self._stamp
 
     def _graph_over(self, services: Services, checkpointer: BaseCheckpointSaver[Any] | None = None) -> SelfRAGGraph:
         tracing = self._settings.selfrag_tracing == "langsmith"

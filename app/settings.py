@@ -46,6 +46,7 @@ class Settings(BaseSettings):
     selfrag_search: Literal["hybrid", "vectors", "bm25"] = "hybrid"
     selfrag_tracing: Literal["off", "langsmith", "otel"] = "off"
     selfrag_tokens_file: Path | None = None
+    selfrag_audit_file: Path | None = None
     selfrag_server_concurrency: int | None = Field(None, ge=1, le=1000)
     selfrag_server_queue: int = Field(32, ge=0, le=10_000)
     selfrag_server_sources: Literal["on", "off"] = "on"
@@ -120,7 +121,7 @@ class Settings(BaseSettings):
         except ValueError:
             raise PydanticCustomError("weights", "it is no list of three numbers like 1,1,0.5") from None
 
-    @field_validator("selfrag_home", "selfrag_model_path", "selfrag_tokens_file")
+    @field_validator("selfrag_home", "selfrag_model_path", "selfrag_tokens_file", "selfrag_audit_file")
     @classmethod
     def _is_a_path(cls, path: Path | None) -> Path | None:
         """The path as it is written, since answers are kept by it; its ``~`` can be followed from now on."""

@@ -63,6 +63,12 @@ def matching(paths: Iterable[tuple[int, bytes]], patterns: Sequence[str], visibl
     return [id_ for id_, path in paths if (visible is None or visible(path)) and (not sought or fits(path))]
 
 
+def fitting(pattern: str) -> Visible:
+    """Return a test of whether a path fits one pattern of ``Filter.sources``."""
+    sought = _Pattern(pattern)
+    return lambda path: sought.fits(_parts(path.decode("utf-8", "replace")))
+
+
 def exclusion(patterns: Iterable[str], roots: Iterable[bytes]) -> Callable[[bytes], str]:
     """Return what says by which pattern a path is excluded, as a reason; "" if by none.
 

@@ -165,11 +165,11 @@ class Store(VectorStore):
         with self.database.reading() as connection:
             return self.rows.get_records(connection)
 
-    def checksums(self) -> list[str]:
-        """Return the SHA-256 of each document that has passages, sorted."""
+    def checksums(self, visible: Visible | None = None) -> list[str]:
+        """Return the SHA-256 of each document of a ``visible`` path that has passages, sorted."""
         with self.database.reading() as connection:
-            found = connection.execute("SELECT coalesce(sha256, '') FROM documents WHERE passages > 0")
-            return sorted(str(sha256) for (sha256,) in found)
+            found = connection.execute("SELECT path, coalesce(sha256, '') FROM documents WHERE passages > 0")
+            return sorted(str(sha256) for path, sha256 in found if visible is None or visible(path))
 
     def made(self) -> Made:
         """Return what the passages were made with."""

@@ -13,6 +13,7 @@ from app.conversations.feedback import examples_of
 from app.conversations.opening import open_feedback, open_threads
 from app.libraries import home_of, machine_of, move_uploads
 from app.options import require_writable_file, unwritable, write_file
+from app.server.audit import Entry, verified
 from app.settings import Settings, load_settings
 from app.terminal.screen import Screen
 from core.errors import RequestError
@@ -27,9 +28,21 @@ from retrieval.sync_report import Progress
 
 def library(options: argparse.Namespace) -> int:
     """Run the subcommand."""
-    run = {"export-labels": export_labels, "copy": copy, "backup": backup, "restore": restore}[options.action]
-    run(options, load_settings(), Screen(quiet=options.quiet))
+    actions = {"export-labels": export_labels, "copy": copy, "backup": backup, "restore": restore, "audit": audit}
+    actions[options.action](options, load_settings(), Screen(quiet=options.quiet))
     return 0
+
+
+def audit(options: argparse.Namespace, _: Settings, screen: Screen) -> None:
+    """Print the entries of an audit log, and say whether it is whole. Raises `RequestError` where it is not."""
+    since = options.since.isoformat() if options.since else ""
+
+    def told(entry: Entry) -> None:
+        if entry["at"] >= since and options.who in (None, entry["who"]):
+            screen.text(as_json(entry))
+
+    chain = verified(options.file, told)
+    screen.note(f"{chain.entries:,} entries, each follows the one before; the last has the SHA-256 {chain.last or '–'}")
 
 
 def export_labels(options: argparse.Namespace, settings: Settings, screen: Screen) -> None:

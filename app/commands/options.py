@@ -226,6 +226,10 @@ def add_library(parser: argparse.ArgumentParser) -> None:
         "export-labels", help="write what people said of answers as a question set that `eval` reads"
     )
     export.add_argument("file", type=file_path, metavar="FILE", help="the file to write: .jsonl")
+    audit = commands.add_parser("audit", help="verify the audit log of a server, and print what it says as JSON lines")
+    audit.add_argument("file", type=file_path, metavar="FILE", help="the log, as SELFRAG_AUDIT_FILE names it")
+    audit.add_argument("--who", metavar="NAME", help="only what this person did")
+    audit.add_argument("--since", type=first_day, metavar="DAY", help="only from this day on, in UTC")
     copy = commands.add_parser("copy", help="copy a library from one store to another, with its vectors")
     copy.add_argument("source", metavar="FROM", help="as SELFRAG_STORE: sqlite://, sqlite:///folder or postgresql://…")
     copy.add_argument("target", metavar="TO", help="the same")

@@ -12,15 +12,18 @@ from app.conversations.opening import open_feedback, open_threads
 from app.conversations.tables import ThreadTables
 from app.front_door import SelfRAG
 from app.libraries import open_served, open_shared
-from app.server.access import Access, address_of, read_tokens
+from app.server.access import Access, address_of
+from app.server.accounts import Accounts
 from app.server.application import create_app
 from app.server.asking import ServerOptions
 from app.server.documents import Documents
 from app.server.listening import listen, server_of
+from app.server.people import People, TokensFile
 from app.server.sources import Sources
 from app.settings import Settings, load_settings
 from app.terminal.screen import Screen
 from core.errors import RequestError
+from core.text import shown
 from retrieval.sandbox.pages import PageReader
 
 
@@ -50,7 +53,8 @@ def serve(options: argparse.Namespace) -> int:
 
 def application(settings: Settings, options: argparse.Namespace, screen: Screen) -> FastAPI:
     """Load the models, open the documents, and bind both to the web application."""
-    tokens = read_tokens(settings.selfrag_tokens_file) if settings.selfrag_tokens_file else ()
+    tokens = TokensFile(settings.selfrag_tokens_file) if settings.selfrag_tokens_file else None
+    accounts = Accounts.of(tokens or People, settings.selfrag_audit_file)
     uploads = settings.owned_folder("uploads")
     library, sample = (
         (open_shared(settings, screen, uploads), None) if tokens else open_served(settings, screen, uploads)
@@ -65,18 +69,22 @@ def application(settings: Settings, options: argparse.Namespace, screen: Screen)
     if not is_loopback(options.host):
         names.add(socket.gethostname())
     served = ServerOptions(
-        access=Access(tokens, frozenset(name.lower() for name in names)),
+        access=Access(tokens or People, frozenset(name.lower() for name in names)),
         at_once=questions_at_once(settings),
         queue=settings.selfrag_server_queue,
         largest_upload=settings.selfrag_upload_mb * 1_000_000,
         lists_sources=settings.selfrag_server_sources == "on",
         mcp_allow_write=options.mcp_allow_write,
     )
-    documents = Documents(rag, library, uploads, sample)
+    documents = Documents(rag, library, uploads, sample, tokens or People)
+    for pattern in documents.unmatched():
+        screen.note(
+            f"no document fits “only {shown(pattern)}” of the tokens file, which so keeps nothing from anybody."
+        )
     threads = opened_threads(settings, screen)
     feedback = open_feedback(settings, threads)
     sources = Sources(documents.around, PageReader(uploaded=documents.uploaded))
-    return create_app(rag, served, documents, sources, feedback, threads)
+    return create_app(rag, served, documents, sources, feedback, threads, accounts)
 
 
 def opened_threads(settings: Settings, screen: Screen) -> ThreadTables | None:

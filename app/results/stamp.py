@@ -13,6 +13,7 @@ from core.errors import SelfRAGError
 from core.fingerprint import digest, digest_of_code
 from models.model_files import CHAT_MODEL
 from models.redaction import Secrets
+from retrieval.filters import Visible
 from retrieval.library.library import Library
 
 HASH_LENGTH = 12
@@ -49,11 +50,14 @@ def bare_stamp() -> Stamp:
     return Stamp(version=VERSION, prompts=digest_of_code(("prompts",))[:HASH_LENGTH])
 
 
-def with_library(stamp: Stamp, library: Library, settings: Settings) -> Stamp:
-    """Add the embedding model and the index of ``library``; of one damaged meanwhile the index stays unknown."""
+def with_library(stamp: Stamp, library: Library, settings: Settings, visible: Visible | None = None) -> Stamp:
+    """Add the embedding model and the index of ``library``, of its ``visible`` documents.
+
+    Of one damaged meanwhile the index stays unknown.
+    """
     known = {"embedding_model": without_secrets(library.store.model.name, settings)}
     with suppress(SelfRAGError):  # the answer is paid for
-        known["index"] = library.content_hash()[:HASH_LENGTH]
+        known["index"] = library.content_hash(visible)[:HASH_LENGTH]
     return stamp.model_copy(update=known)
 
 

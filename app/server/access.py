@@ -1,16 +1,13 @@
 """Check each request's token, host, origin and length, and set the security headers of each response."""
 
 import asyncio
-import hmac
 import ipaddress
 import logging
-import re
 import time
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -18,16 +15,12 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.server.errors import Refused, refusal
+from app.server.people import People
 from app.server.runs import INTERNAL
-from core.errors import RequestError
-from core.files import read_regular
-from core.text import clean, shortened, shown
+from core.text import clean, shortened
 from models.redaction import Secrets
 
 log = logging.getLogger("selfrag.server")
-NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
-LEAST_TOKEN = 16  # characters: a shorter one can be guessed
-LARGEST_TOKENS_FILE = 1_000_000
 LARGEST_BODY = 4_000_000  # bytes of JSON: a long conversation
 BODY_SECONDS = 20.0  # in which a body must come, and a second more for each
 BODY_RATE = 10_000  # bytes
@@ -47,23 +40,10 @@ HEADERS = {
 
 @dataclass(frozen=True)
 class Access:
-    """The tokens, each with its owner's name, and the host names that are allowed beside localhost and addresses.
+    """Who may ask now, and the host names that are allowed beside localhost and addresses."""
 
-    Without tokens everybody who reaches the server is its owner, ``""``.
-    """
-
-    tokens: tuple[tuple[str, bytes], ...] = ()
+    people: Callable[[], People] = People
     hosts: frozenset[str] = frozenset()
-
-    def owner_of(self, authorization: str) -> str | None:
-        """Return the name of the token's owner; None for no token, or a wrong one."""
-        if not self.tokens:
-            return ""
-        scheme, _, token = authorization.partition(" ")
-        given = token.strip().encode("latin-1", "replace") if scheme.lower() == "bearer" else b""
-        # All are compared, each in constant time: how long it takes tells nothing.
-        matches = [name for name, right in self.tokens if hmac.compare_digest(right, given)]
-        return matches[0] if matches else None
 
     def refuses(self, headers: Headers, *, private: bool) -> str | None:
         """Return why a request that another site's page may have sent is refused; None for one to serve.
@@ -97,38 +77,6 @@ class Access:
             )
         except ValueError:
             return False
-
-
-def read_tokens(path: Path) -> tuple[tuple[str, bytes], ...]:
-    """Read a file of a name and a token a line. Raises `RequestError`, which never shows a token."""
-    try:
-        text = read_regular(path.expanduser(), LARGEST_TOKENS_FILE).decode()
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "it is not text in UTF-8"
-        raise RequestError(f"SELFRAG_TOKENS_FILE {shown(path)} cannot be read: {reason}.") from error
-    tokens: list[tuple[str, bytes]] = []
-    for number, line in enumerate(text.splitlines(), 1):
-        words = line.split()
-        if not words or words[0].startswith("#"):
-            continue
-        if len(words) != 2 or not NAME.fullmatch(words[0]):
-            raise RequestError(
-                f"Line {number} of {shown(path)} is not a name and a token: write both with a space between, the name "
-                "in letters, digits, - and _."
-            )
-        name, token = words
-        if len(token) < LEAST_TOKEN:
-            raise RequestError(f"The token in line {number} of {shown(path)} is shorter than {LEAST_TOKEN} characters.")
-        if any(token.encode() == known for _, known in tokens):
-            raise RequestError(
-                f"The token in line {number} of {shown(path)} is that of a line above: give each its own."
-            )
-        if any(name != known and name.lower() == known.lower() for known, _ in tokens):
-            raise RequestError(f"The name in line {number} of {shown(path)} differs from one above in its case alone.")
-        tokens.append((name, token.encode()))
-    if not tokens:
-        raise RequestError(f"{shown(path)} holds no token: write a name and a token a line.")
-    return tuple(tokens)
 
 
 @dataclass
@@ -174,7 +122,7 @@ class Guard:
         headers, private = Headers(scope=scope), scope["path"].startswith(PRIVATE)
         if reason := self.access.refuses(headers, private=private):
             return refusal(reason, 403)
-        owner = self.access.owner_of(headers.get("authorization", ""))
+        owner = self.access.people().owner_of(headers.get("authorization", ""))
         if owner is None and private:
             challenge = {"WWW-Authenticate": "Bearer"}
             return refusal("The token is missing or wrong: send Authorization: Bearer TOKEN.", 401, headers=challenge)

@@ -15,6 +15,7 @@ from app.conversations.feedback import FeedbackStore
 from app.conversations.tables import ThreadTables
 from app.front_door import SelfRAG
 from app.server.access import Guard
+from app.server.accounts import Accounts
 from app.server.asking import ServerOptions
 from app.server.documents import Documents
 from app.server.errors import handle_errors
@@ -23,7 +24,7 @@ from app.server.mcp.http import McpEndpoint
 from app.server.metrics import Metrics
 from app.server.names import Names, naming
 from app.server.openai_api import openai_api
-from app.server.runs import ClosingError, Runs
+from app.server.runs import ClosingError, Run, Runs
 from app.server.service import Service
 from app.server.sources import Sources
 from app.server.threads import ThreadRuns
@@ -42,20 +43,28 @@ def create_app(
     sources: Sources | None = None,
     feedback: FeedbackStore | None = None,
     threads: ThreadTables | None = None,
+    accounts: Accounts | None = None,
 ) -> FastAPI:
     """Make the application over models that are loaded; without ``documents`` it asks the retriever of ``rag``.
 
     ``sources`` shows citations in their documents; without it in their passages. ``feedback`` keeps what people say of
-    answers, and ``threads`` conversations; without them nothing is kept. Where ``threads`` have the runs of several
+    answers, and ``threads`` conversations; without them nothing is kept. ``accounts`` bounds and records what each
+    person asks. Where ``threads`` have the runs of several
     servers, each goes on with those of one that dies. Elsewhere the application, when it starts, goes on with the
     questions of threads that were cut off; when it shuts down it ends what is still running, leaves the questions of
     threads to the next start, and closes what it was given.
     """
     options = options or ServerOptions()
     metrics = Metrics()
-    runs = Runs(at_once=options.at_once, queue=options.queue, on_end=metrics.count_run)
+    accounts = accounts or Accounts(options.access.people)
+
+    def ended(run: Run) -> None:
+        metrics.count_run(run)
+        accounts.ended(run)
+
+    runs = Runs(at_once=options.at_once, queue=options.queue, begin=accounts.began, on_end=ended)
     metrics.watch(runs)
-    service = Service(rag, runs, options, documents, sources or Sources(), feedback, metrics)
+    service = Service(rag, runs, options, documents, accounts, sources or Sources(), feedback, metrics)
     if threads:
         service.threads = ThreadRuns(service, ThreadAnswers(threads))
         if threads.runs:
@@ -81,6 +90,7 @@ def create_app(
             service.sources.pages.close()
         if documents:
             await documents.aclose()
+        accounts.close()
 
     app = FastAPI(
         title="Self-RAG", version=VERSION, docs_url=None, redoc_url=None, lifespan=lifespan, telemetry=NO_TELEMETRY
@@ -89,7 +99,7 @@ def create_app(
     app.add_middleware(
         Guard, access=options.access, largest_upload=options.largest_upload, on_answer=metrics.count_request
     )
-    app.add_middleware(naming, names=lambda: documents.names if documents else Names())
+    app.add_middleware(naming, names=lambda owner: documents.names_for(owner) if documents else Names())
     handle_errors(app)
     app.include_router(json_api(service))
     app.include_router(openai_api(service))

@@ -14,6 +14,7 @@ from app.conversations.checkpoints import answered, can_resume
 from app.front_door import SelfRAG, question_after
 from app.results.events import Event
 from app.server.access import Access
+from app.server.accounts import Accounts
 from app.server.documents import Documents
 from app.server.runs import Ask, Run, Runs
 from core.types import Turn
@@ -53,6 +54,7 @@ class Asking:
     runs: Runs
     options: ServerOptions
     documents: Documents | None = None
+    accounts: Accounts = field(default_factory=Accounts)
 
     async def fitting(self, owner: str, context: Context | None) -> Context | None:
         """Return the context with whole paths for names in its filter.
@@ -60,7 +62,8 @@ class Asking:
         Raises `RequestError` for a filter that nothing fits which the owner may see.
         """
         if self.documents and context and (given := context.filter):
-            given = given.model_copy(update={"sources": tuple(map(self.documents.names.pattern, given.sources))})
+            names = self.documents.names_for(owner)
+            given = given.model_copy(update={"sources": tuple(map(names.pattern, given.sources))})
             await self.documents.require_fitting(owner, given)
             context = context.model_copy(update={"filter": given})
         return context

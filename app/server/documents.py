@@ -12,15 +12,16 @@ from typing import Any
 
 from app.front_door import SelfRAG
 from app.libraries import add_uploads
-from app.server.errors import StorageError
+from app.server.errors import NotFoundError, StorageError
 from app.server.names import Names, entry_of
+from app.server.people import People
 from app.server.uploads import INDEX_SECONDS, DatabaseUploads, FolderUploads
 from core.errors import IndexBusy, RequestError, SelfRAGError, StoreUnavailable
 from core.files import is_below
 from core.text import clean, shortened, shown
 from core.types import Citation
 from retrieval.documents.load import SUFFIXES
-from retrieval.filters import Filter
+from retrieval.filters import Filter, Visible
 from retrieval.library.library import Library
 from retrieval.store import Surroundings
 from retrieval.sync_report import Source
@@ -38,7 +39,14 @@ class Documents:
     is asked instead while there is nothing in the library. Indexing is done in a thread, one at a time.
     """
 
-    def __init__(self, rag: SelfRAG, library: Library, uploads: Path, sample: Library | None = None) -> None:
+    def __init__(
+        self,
+        rag: SelfRAG,
+        library: Library,
+        uploads: Path,
+        sample: Library | None = None,
+        people: Callable[[], People] = People,
+    ) -> None:
         self.library = library
         self.indexing: set[Path] = set()
         self._rag = rag
@@ -47,7 +55,11 @@ class Documents:
         self._uploads = DatabaseUploads(library, stored) if stored else FolderUploads(library, uploads)
         self._sample = sample
         self._asks_sample = sample is not None
-        self._rags: dict[tuple[str, bool], SelfRAG] = {}
+        self._roots: list[bytes] = []
+        self._names: dict[str, tuple[People, Names]] = {}
+        self._people = people
+        self._readers: dict[str, tuple[People, Visible]] = {}
+        self._rags: dict[tuple[str, bool], tuple[Visible | None, SelfRAG]] = {}
         self._writing = asyncio.Lock()
         self._refreshing: asyncio.Task[None] | None = None
         self._refreshed = time.monotonic()
@@ -72,11 +84,11 @@ class Documents:
 
     def rag_of(self, owner: str) -> SelfRAG:
         """Return the front door that answers the owner's questions, from documents that they may see."""
-        key = (owner, self._asks_sample)
-        if key not in self._rags:
-            retriever = self.asked.store.as_retriever(search_kwargs={"visible": self.visible_to(owner)})
-            self._rags[key] = self._rag.over(self.asked, retriever)
-        return self._rags[key]
+        key, visible = (owner, self._asks_sample), self.visible_to(owner)
+        if key not in self._rags or self._rags[key][0] is not visible:
+            retriever = self.asked.store.as_retriever(search_kwargs={"visible": visible})
+            self._rags[key] = visible, self._rag.over(self.asked, retriever, visible)
+        return self._rags[key][1]
 
     async def require_fitting(self, owner: str, within: Filter) -> None:
         """Raise `RequestError` if nothing that the owner may see fits a filter."""
@@ -132,13 +144,43 @@ class Documents:
         stored = self.library.store.uploads
         return stored.content(os.fsencode(path)) if stored else None
 
-    def visible_to(self, owner: str) -> Callable[[bytes], bool] | None:
-        """Return a test of whether the owner may see a path; None where there is one owner, who sees all."""
+    def visible_to(self, owner: str) -> Visible | None:
+        """Return a test of whether the owner may see a path now; None where there is one owner, who sees all.
+
+        It is the same one until the people change.
+        """
         if not owner:
             return None
-        own = os.fsencode(self.folder_of(owner))
-        uploads = [os.fsencode(self._uploads.folder), os.fsencode(self._folder)]
-        return lambda path: is_below(path, own) or not any(is_below(path, folder) for folder in uploads)
+        people = self._people()
+        if owner not in self._readers or self._readers[owner][0] is not people:
+            own, readable = os.fsencode(self.folder_of(owner)), people.readable_by(owner)
+            uploads = [os.fsencode(self._uploads.folder), os.fsencode(self._folder)]
+
+            def visible(path: bytes) -> bool:
+                return is_below(path, own) or (readable(path) and not any(is_below(path, one) for one in uploads))
+
+            self._readers[owner] = people, visible
+        return self._readers[owner][1]
+
+    def names_for(self, owner: str) -> Names:
+        """Return the names of the documents as the owner may know them: none is longer for one that is hidden."""
+        people = self._people()
+        if owner not in self._names or self._names[owner][0] is not people:
+            known = filter(people.readable_by(owner) if owner else None, self._roots)
+            names = Names(map(os.fsdecode, [*known, os.fsencode(self._uploads.folder)]))
+            self._names[owner] = people, names
+        return self._names[owner][1]
+
+    def require_readable(self, owner: str, source: str) -> None:
+        """Raise `NotFoundError` for a document that the owner may see no more."""
+        visible = self.visible_to(owner)
+        if visible and not visible(os.fsencode(source)):
+            raise NotFoundError("You may no longer read the document of this citation.")
+
+    def unmatched(self) -> list[str]:
+        """Return the patterns of the people's rules that fit no document, as one that is misspelt does."""
+        paths = list(self.library.store.records())
+        return [one.pattern for one in self._people().rules if not any(map(one.fits, paths))]
 
     def folder_of(self, owner: str) -> Path:
         """Return the folder of the owner's uploads."""
@@ -165,8 +207,8 @@ class Documents:
     def _read_names(self) -> None:
         """Name the documents by what is in the library now."""
         roots = [one.store.roots() for one in (self.library, self._sample) if one]
-        paths = [path for one in roots for path in (*one.kinds, *one.elsewhere)]
-        self.names = Names(map(os.fsdecode, [*paths, os.fsencode(self._uploads.folder)]))
+        self._roots = [path for one in roots for path in (*one.kinds, *one.elsewhere)]
+        self._names = {}
 
     def _sources(self) -> list[Source]:
         self._read_names()
@@ -175,7 +217,7 @@ class Documents:
     def _upload(self, owner: str, name: str) -> Path:
         """Return the path of an upload by its name, or that with its folder's. Raises `RequestError`."""
         folder = self.folder_of(owner)
-        return folder / checked_name(name.removeprefix(f"{self.names.name_of(str(folder))}/"))
+        return folder / checked_name(name.removeprefix(f"{self.names_for(owner).name_of(str(folder))}/"))
 
     def _entry(self, source: Source, owner: str) -> dict[str, Any]:
         return {**entry_of(source), "removable": source.path.parent == self.folder_of(owner)}

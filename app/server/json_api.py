@@ -224,6 +224,9 @@ def json_api(service: Service) -> APIRouter:
         found = (run.checked or result_of(run)).citations
         if not 1 <= number <= len(found):
             raise NotFoundError(f"The answer has no citation {number}: it has {len(found)}.")
+        if service.documents:
+            service.documents.require_readable(owner, found[number - 1]["source"])
+        service.accounts.record("read", owner, run=id_, documents=[found[number - 1]["source"]])
         return found[number - 1]
 
     @router.get("/runs/{id_}/citations/{number}", tags=["answers"])
@@ -272,11 +275,13 @@ def json_api(service: Service) -> APIRouter:
     @router.put("/documents/{name:path}", tags=["documents"], openapi_extra=RAW_BODY)
     async def put_document(name: str, owner: Owner, request: Request) -> Response:
         """Store the body as a document and index it; the answer says what was read, or why it was left out."""
+        service.accounts.record("uploaded", owner, document=name)
         return json_response(await service.require_documents().put(owner, name, request.stream()))
 
     @router.delete("/documents/{name:path}", tags=["documents"], status_code=204)
     async def remove_document(name: str, owner: Owner) -> Response:
         """Remove a document that was uploaded."""
+        service.accounts.record("removed", owner, document=name)
         await service.require_documents().remove(owner, name)
         return Response(status_code=204)
 

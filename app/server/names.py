@@ -109,11 +109,18 @@ def entry_of(source: Source) -> dict[str, Any]:
 _current: ContextVar[Callable[[], Names] | None] = ContextVar("selfrag_names", default=None)
 
 
-def naming(app: ASGIApp, names: Callable[[], Names]) -> ASGIApp:
-    """ASGI middleware: let `named` tell the names that there are when it is called, also late in a stream."""
+def naming(app: ASGIApp, names: Callable[[str], Names]) -> ASGIApp:
+    """ASGI middleware: let `named` tell the request's owner the names that there are when it is called.
+
+    Which may be late in a stream.
+    """
 
     async def handle(scope: Scope, receive: Receive, send: Send) -> None:
-        token = _current.set(names)
+        def current() -> Names:
+            owner = scope.get("state", {}).get("owner")
+            return Names() if owner is None else names(owner)
+
+        token = _current.set(current)
         try:
             await app(scope, receive, send)
         finally:

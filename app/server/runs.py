@@ -40,6 +40,16 @@ class QueueFullError(RequestError):
         self.retry_after = retry_after
 
 
+class QuotaError(QueueFullError):
+    """The person has asked, or spent, what they may today."""
+
+    def __init__(self, what: str, most: int, retry_after: int) -> None:
+        RequestError.__init__(
+            self, f"You have used the {most:,} {what} that you have a day: ask again tomorrow, in UTC."
+        )
+        self.retry_after = retry_after
+
+
 class ClosingError(RequestError):
     """The server is shutting down and starts no run."""
 
@@ -177,12 +187,19 @@ class Runs:
     """All runs: ``at_once`` are answered at a time, ``queue`` more may wait, the last ``kept`` of an owner are kept."""
 
     def __init__(
-        self, *, at_once: int, queue: int, kept: int = MOST_KEPT, on_end: Callable[[Run], None] = lambda run: None
+        self,
+        *,
+        at_once: int,
+        queue: int,
+        kept: int = MOST_KEPT,
+        begin: Callable[[Run], None] = lambda run: None,
+        on_end: Callable[[Run], None] = lambda run: None,
     ) -> None:
         self.at_once = at_once
         self.closing = False  # so that no new run is taken
         self._queue = queue
         self._kept = kept
+        self.begin = begin  # is called with each new run, before it is queued, and may refuse it
         self._on_end = on_end
         self._places = asyncio.Semaphore(at_once)
         self._runs: dict[str, Run] = {}
@@ -192,6 +209,7 @@ class Runs:
     def start(self, run: Run, ask: Ask) -> Run:
         """Queue a run, which ``ask`` answers event by event. Raises `QueueFullError`."""
         with self.room():
+            self.begin(run)
             return self.add(run, ask)
 
     def add(self, run: Run, ask: Ask) -> Run:

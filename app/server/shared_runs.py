@@ -64,6 +64,7 @@ class SharedRuns:
     async def start(self, run: Run, asked: Asked) -> Run:
         """Keep a new run, and queue it here. Raises `QueueFullError`, and `StoreUnavailable`."""
         with self._asking.runs.room():
+            self._asking.runs.begin(run)
             given = as_json(asked.model_dump(mode="json", exclude_unset=True))
             kept = KeptRun(run.id, run.owner, run.kind, run.thread, run.question, given, run.began, run.outlives)
             lease = await self._call(partial(self._table.begin, kept))
@@ -157,7 +158,7 @@ class SharedRuns:
     async def _take_over(self) -> None:
         """Take runs that nobody answers, as many as can begin at once."""
         if room := self._asking.runs.free_places():
-            owners = [name for name, _ in self._asking.options.access.tokens] or [""]
+            owners = [name for name, _ in self._asking.options.access.people().tokens] or [""]
             for kept in await self._call(partial(self._table.orphans, owners, room)):
                 with suppress(ThreadBusyError):  # another server was faster
                     await self._go_on(kept)

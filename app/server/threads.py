@@ -60,18 +60,20 @@ class ThreadRuns:
         replaces: str | None = None,
     ) -> Run:
         """Start a question of a thread as a run. Raises as `ThreadAnswers.begin`, and `QueueFullError`."""
+        self._asking.accounts.admit(owner)
         context = await self._asking.fitting(owner, context)
         with self._asking.runs.room():
             turn = await asyncio.to_thread(
                 self.answers.begin, thread, question, context, owner=owner, standalone=standalone, replaces=replaces
             )
             run = _new_run(turn, owner)
-            if self.shared:
-                try:
+            try:
+                self._asking.runs.begin(run)
+                if self.shared:
                     await self.shared.hold(run)
-                except BaseException:
-                    self.answers.cancel(turn)
-                    raise
+            except BaseException:
+                self.answers.cancel(turn)
+                raise
             return self._start(run, turn)
 
     async def go_on(self, run: Run) -> bool:
@@ -126,7 +128,7 @@ class ThreadRuns:
         return run
 
     async def _resume_all(self) -> None:
-        owners = {name for name, _ in self._asking.options.access.tokens} or {""}
+        owners = {name for name, _ in self._asking.options.access.people().tokens} or {""}
         try:
             for owner, turn in await asyncio.to_thread(self.answers.unfinished):
                 if owner in owners:

@@ -16,9 +16,11 @@ below 0.95, or PostgreSQL's p95 of hybrid search above twice the embedded store'
 import json
 import multiprocessing
 import time
+import zlib
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack
+from functools import cache
 from pathlib import Path
 from typing import Any, cast
 from unittest.mock import patch
@@ -29,7 +31,7 @@ from benchmarks.harness import FOLDER, aligned, end, end_progress, option_parser
 from benchmarks.index.corpus import Corpus, Known, drawn
 from benchmarks.index.exact import FILES, SHARES, TOP, Nearest, file_name, first_of, nearest, recall_of
 from benchmarks.postgres_server import LARGE, started_server
-from retrieval.filters import Filter
+from retrieval.filters import Filter, Visible
 from retrieval.index.store import PassageStore
 from retrieval.library.library import Library, open_store
 from retrieval.searching_store import Store
@@ -42,9 +44,11 @@ MODEL = "benchmark"
 LEAST_RECALL = 0.95
 MOST_TIMES = 2.0  # the p95 of hybrid search in PostgreSQL, over the embedded store's
 PASSAGES = 4  # that a question gets
+READERS = {"a reader of 90 %": 0.9, "a reader of 10 %": 0.1}  # the share of the documents that each may read
 WAYS: Sequence[tuple[Search, str]] = (
     ("bm25", "all"),
     *((search, share) for search in ("vectors", "hybrid") for share in SHARES),
+    *(("hybrid", reader) for reader in READERS),
 )
 
 
@@ -157,7 +161,7 @@ def _measured(urls: Mapping[str, str], corpus: Corpus, asked: int, right: Neares
                 [store.similarity_search(question, PASSAGES, filter=only) for question in questions]  # warms the caches
         for search, share in WAYS:
             show_progress(f"timing {search}, {share}          ")
-            times = _times(stores, questions, search, SHARES[share])
+            times = _times(stores, questions, search, share)
             for name, seconds in times.items():
                 figures[name]["ways"][f"{search}, {share}"] = float(np.percentile(seconds, 95))
     end_progress()
@@ -170,18 +174,24 @@ def _ten(store: Store, question: str, only: Filter | None) -> list[str]:
         return [one.page_content for one in store.similarity_search(question, TOP, search="vectors", filter=only)]
 
 
-def _times(
-    stores: Mapping[str, Store], questions: Sequence[str], search: Search, only: Filter | None
-) -> dict[str, list[float]]:
-    """Return the seconds of each question, asked of all stores in turn; each store is the first as often."""
+def _times(stores: Mapping[str, Store], questions: Sequence[str], search: Search, share: str) -> dict[str, list[float]]:
+    """Return the seconds of each question, asked of all stores in turn; each store is the first as often.
+
+    Each question of readers is another reader's, who may read other documents.
+    """
     seconds: dict[str, list[float]] = {name: [] for name in stores}
     names = list(stores)
     for number, question in enumerate(questions):
+        visible = _visible_to(number, READERS[share]) if share in READERS else None
         for name in names if number % 2 else reversed(names):
             begun = time.perf_counter()
-            stores[name].similarity_search(question, PASSAGES, search=search, filter=only)
+            stores[name].similarity_search(question, PASSAGES, search=search, filter=SHARES.get(share), visible=visible)
             seconds[name].append(time.perf_counter() - begun)
     return seconds
+
+
+def _visible_to(reader: int, share: float) -> Visible:
+    return cache(lambda path: zlib.crc32(path + reader.to_bytes(4, "big")) < share * 2**32)
 
 
 def _changed(index: Path, documents: Path) -> dict[str, float]:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from itertools import chain
 
 import numpy as np
-import numpy.typing as npt
 
 from core.words import CJK
 from retrieval.index.faiss_index import Ids
@@ -33,15 +32,24 @@ def fts_terms(question: str) -> list[str]:
 
 
 def search_keywords(
-    connection: sqlite3.Connection, question: str, count: int, passages: int, only: Ids | None = None
+    connection: sqlite3.Connection,
+    question: str,
+    count: int,
+    passages: int,
+    only: Ids | None = None,
+    *,
+    apart: bool = False,
 ) -> list[tuple[int, float]]:
     """Return the ``count`` best of ``passages`` by BM25 as (id, score), best first; ``only`` are allowed ids.
 
-    Where the question's terms occur more than 10,000 times, only 1,000 candidates are ranked.
+    Where the question's terms occur more than 10,000 times, only 1,000 candidates are ranked. With ``apart`` the others
+    count for nothing: how often a word stands in them would show in the order.
     """
     terms = fts_terms(question)
     if not terms or (only is not None and not len(only)):
         return []
+    if apart and only is not None:
+        return _rank_apart(connection, terms, only)[:count]
     query = " OR ".join(terms)
     if passages * len(terms) <= _RANKED:
         return _rank_all(connection, query, count, only)
@@ -53,6 +61,22 @@ def search_keywords(
     weights = {term: idf(number, passages) for number, term in known}
     candidates = _candidates(connection, known, weights, only)
     return _rank_candidates(connection, candidates, weights)[:count]
+
+
+def _rank_apart(connection: sqlite3.Connection, terms: Sequence[str], only: Ids) -> list[tuple[int, float]]:
+    """Rank as if there were no other passages than ``only``."""
+    all_matches = "SELECT rowid FROM words WHERE words MATCH ? AND rowid BETWEEN ? AND ?"
+    found: dict[str, Ids] = {}
+    for term in terms:
+        rows = connection.execute(all_matches, (term, int(only[0]), int(only[-1])))
+        ids = np.fromiter(chain.from_iterable(rows), dtype=np.int64)
+        ids = ids[np.isin(ids, only, assume_unique=True)]
+        if len(ids):
+            found[term] = ids
+    if not found:
+        return []
+    weights = {term: idf(len(ids), len(only)) for term, ids in found.items()}
+    return _rank_candidates(connection, _heaviest(list(found.values()), list(weights.values())), weights)
 
 
 def keyword_index_seal(connection: sqlite3.Connection) -> int:
@@ -86,7 +110,7 @@ def _candidates(
     """Return the passages with the greatest total weight of rare terms; ``known`` has the rarest first."""
     left = _LISTED
     ids: list[Ids] = []
-    scores: list[npt.NDArray[np.float64]] = []
+    given: list[float] = []
     first, last = (0, _HIGHEST) if only is None else (int(only[0]), int(only[-1]))
     for number, term in known:
         if (ids and left <= 0) or (only is None and ids and number > left):
@@ -97,9 +121,15 @@ def _candidates(
         if only is not None:
             found = found[np.isin(found, only)]
         ids.append(found)
-        scores.append(np.full(len(found), weights[term]))
+        given.append(weights[term])
+    return _heaviest(ids, given)
+
+
+def _heaviest(ids: Sequence[Ids], weights: Sequence[float]) -> list[int]:
+    """Return the candidates with the greatest sum of the weights of their terms."""
     unique, positions = np.unique(np.concatenate(ids), return_inverse=True)
-    sums = np.bincount(positions, np.concatenate(scores), minlength=len(unique))
+    given = np.concatenate([np.full(len(one), weight) for one, weight in zip(ids, weights, strict=True)])
+    sums = np.bincount(positions, given, minlength=len(unique))
     best: list[int] = unique[np.argsort(-sums, kind="stable")[:_CANDIDATES]].tolist()
     return best
 

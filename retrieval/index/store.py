@@ -116,7 +116,7 @@ class PassageStore(Store):
         if not self._keyword_index_checked and not keyword_index_is_intact(self.database.folder, snapshot):
             raise damaged()
         self._keyword_index_checked = True  # once: passages that it has lost would silently never be found
-        return _Found(snapshot, self.vectors, query, vector, fitting_ids(connection, only, visible))
+        return _Found(snapshot, self.vectors, query, vector, fitting_ids(connection, only, visible), bool(visible))
 
 
 @dataclass
@@ -128,12 +128,14 @@ class _Found:
     query: str
     vector: Vectors
     only: Ids | None
+    apart: bool
 
     def near(self, count: int) -> list[int]:
         return self.vectors.search(self.snapshot, self.vector, count, self.only)
 
     def by_words(self, count: int) -> list[tuple[int, float]]:
-        return search_keywords(self.snapshot.connection, self.query, count, self.snapshot.passages, self.only)
+        snapshot = self.snapshot
+        return search_keywords(snapshot.connection, self.query, count, snapshot.passages, self.only, apart=self.apart)
 
     def passages(self, ids: Sequence[int]) -> dict[int, Document]:
         found = rows.get_passages(self.snapshot.connection, ids)

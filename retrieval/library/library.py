@@ -214,13 +214,13 @@ class Library:
             raise RequestError("Only a library in PostgreSQL is read by workers: set SELFRAG_STORE to postgresql://….")
         return self.store.queue
 
-    def content_hash(self) -> str:
+    def content_hash(self, visible: Visible | None = None) -> str:
         """Return the SHA-256 of what is indexed and how: the documents' checksums, the embedding model, the splitter.
 
-        Paths do not count, so that the same documents elsewhere have the same one.
+        Only documents of a ``visible`` path count; paths do not, so that the same ones elsewhere have the same hash.
         """
         settings = self.settings
-        parts = [self.store.model.name, str(settings.chunk_size), str(settings.overlap), *self.store.checksums()]
+        parts = [self.store.model.name, str(settings.chunk_size), str(settings.overlap), *self.store.checksums(visible)]
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
     def roots(self) -> dict[Path, bool]:

@@ -37,6 +37,8 @@ WITH found AS MATERIALIZED (
 # + 0 keeps the planner from the graph.
 _BY_COMPARISON = f"SELECT id {_MATCHING} ORDER BY (vector <#> %(vector)s::halfvec) + 0, id LIMIT %(count)s"
 _WITH_WORD = f"SELECT id {_MATCHING} AND words @@ %(word)s::tsquery LIMIT %(left)s"
+_COUNT_WITH_WORD = f"SELECT count(*) FROM ({_WITH_WORD}) AS found"  # noqa: S608 - of constants
+_PASSAGES = "SELECT coalesce(sum(passages), 0) FROM documents WHERE id = ANY(%s)"
 
 
 class Condition:
@@ -44,7 +46,7 @@ class Condition:
 
     def __init__(self, connection: Connection, filter_: Filter | None, visible: Visible | None) -> None:
         """Translate a filter for the state that the connection reads; only a ``visible`` path's passages match."""
-        self.all_match = not filter_ and not visible
+        self.all_match, self.apart = not filter_ and not visible, visible is not None
         filter_ = filter_ or Filter()
         documents = None
         if filter_.sources or visible:
@@ -60,6 +62,19 @@ class Condition:
             return count_passages(connection)
         row: Any = connection.execute(_COUNT.encode(), self.parameters | {"most": most}).fetchone()
         return int(row[0])
+
+    def frequencies(self, connection: Connection, words: Sequence[str]) -> dict[str, int]:
+        """Return in how many matching passages each word stands, counted up to `_LISTED`, and under "" in all of them.
+
+        Those that do not match count for nothing: how often a word stands in them would show in the order.
+        """
+        total: Any = connection.execute(_PASSAGES, (self.parameters["documents"],)).fetchone()
+        counted = {"": int(total[0])}
+        for word in words:
+            parameters = self.parameters | {"word": f"'{word}'", "left": _LISTED}
+            row: Any = connection.execute(_COUNT_WITH_WORD.encode(), parameters).fetchone()
+            counted[word] = int(row[0])
+        return counted
 
 
 class Found:
@@ -93,11 +108,16 @@ class Found:
         """Return the best passages by BM25 of those that have the question's rarest words."""
         if not self._words:
             return []
-        rows = self._connection.execute(_FREQUENCIES.encode(), (["", *self._words],))
-        frequencies = {word: (passages, tokens) for word, passages, tokens in rows if passages > 0}
-        total, tokens = frequencies.pop("", (0, 0))
-        known = sorted((passages, word) for word, (passages, _) in frequencies.items())
-        if not known or not tokens:
+        tokens = 0
+        if self._only.apart:
+            frequencies = self._only.frequencies(self._connection, self._words)
+        else:
+            rows = list(self._connection.execute(_FREQUENCIES.encode(), (["", *self._words],)))
+            frequencies = {word: passages for word, passages, _ in rows}
+            tokens = sum(tokens for word, _, tokens in rows if not word)
+        total = frequencies.pop("", 0)
+        known = sorted((passages, word) for word, passages in frequencies.items() if passages > 0)
+        if not known or not total:
             return []
         weights = {word: idf(passages, total) for passages, word in known}
         scores = self._ranked(self._with_rare_words(known, weights), weights, tokens / total)
@@ -125,10 +145,13 @@ class Found:
         return sorted(sums, key=lambda id_: (-sums[id_], id_))[:_RANKED]
 
     def _ranked(self, ids: list[int], weights: dict[str, float], average: float) -> dict[int, float]:
+        """Rank passages by BM25; their length is compared with the ``average``, of these themselves if it is 0."""
         scores: defaultdict[int, float] = defaultdict(float)
         # Looking in a tsvector's text takes a tenth of the time in which the server unnests it.
-        rows = self._connection.execute("SELECT id, tokens, words::text FROM passages WHERE id = ANY(%s)", (ids,))
-        for id_, tokens, words in rows.fetchall():
+        query = "SELECT id, tokens, words::text FROM passages WHERE id = ANY(%s)"
+        rows = self._connection.execute(query, (ids,)).fetchall()
+        average = average or sum(tokens for _, tokens, _ in rows) / max(1, len(rows))
+        for id_, tokens, words in rows:
             usual = _K1 * (1 - _B + _B * tokens / average)
             for word, weight in weights.items():
                 if frequency := frequency_in(words, word):

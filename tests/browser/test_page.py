@@ -20,6 +20,7 @@ from playwright.sync_api import Page, expect
 from app.conversations.feedback import FeedbackFolder
 from app.server import json_api
 from app.server.access import Access
+from app.server.people import People
 from app.server.sources import Sources
 from core.types import Citation
 from retrieval.library.library import Library
@@ -376,7 +377,7 @@ async def _numbered(parts: Any) -> Any:
 
 
 def test_a_token_is_asked_for_once_and_kept_for_the_tab(serve: Callable[..., World], open_page: Open) -> None:
-    world = serve(access=Access((("ann", TOKEN.encode()),)))
+    world = serve(access=Access(lambda: People((("ann", TOKEN.encode()),))))
     page, seen = open_page()
     seen.expected = "a status of 401"
     page.goto(world.address)

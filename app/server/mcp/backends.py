@@ -72,6 +72,9 @@ class LocalBackend:
     def count_verified(self, label: str) -> None:
         """Do nothing: nobody reads counters of this process."""
 
+    def record(self, what: str, **more: object) -> None:
+        """Do nothing: one's own agent keeps no log of what one reads."""
+
     async def start(self, question: str, context: Context | None) -> Run:
         """Start a run."""
         require_question(question)
@@ -170,12 +173,17 @@ class ServedBackend:
         return documents.asked
 
     async def rag(self) -> SelfRAG:
-        """Return the models over what the owner may see."""
+        """Return the models over what the owner may see. Raises `QuotaError`."""
+        self._service.accounts.admit(self._owner)
         return self._service.rag_of(self._owner)
 
     def count_verified(self, label: str) -> None:
         """Count it among the server's metrics."""
         self._service.metrics.count_verified(label)
+
+    def record(self, what: str, **more: object) -> None:
+        """Record in the audit log what the agent read, or will have."""
+        self._service.accounts.record(what, self._owner, **more)
 
     async def start(self, question: str, context: Context | None) -> Run:
         """Start a run of the owner's."""
@@ -187,4 +195,5 @@ class ServedBackend:
         async def body() -> AsyncIterator[bytes]:
             yield text.encode("utf-8", "replace")
 
+        self.record("uploaded", document=as_text(name))
         return await self._service.require_documents().put(self._owner, as_text(name), body())

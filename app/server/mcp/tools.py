@@ -135,6 +135,7 @@ async def search(backend: Backend, given: SearchArguments, _: Report) -> SearchR
     found = await asyncio.to_thread(
         library.store.similarity_search, require_question(as_text(given.query)), given.k, visible=backend.visible
     )
+    backend.record("searched", query=as_text(given.query), documents=sorted({one.metadata["source"] for one in found}))
     return SearchResult(passages=[found_passage(document) for document in found])
 
 
@@ -146,9 +147,12 @@ async def fetch(backend: Backend, given: FetchArguments, _: Report) -> FetchResu
         raise RequestError("Give either passage_id or source.")
     library = await backend.library()
     if given.passage_id is not None:
-        return await asyncio.to_thread(read_passage, library, as_text(given.passage_id), backend.visible)
-    source = as_text(given.source or "")
-    return await asyncio.to_thread(read_page, library, source, given.page, backend.visible)
+        found = await asyncio.to_thread(read_passage, library, as_text(given.passage_id), backend.visible)
+    else:
+        source = as_text(given.source or "")
+        found = await asyncio.to_thread(read_page, library, source, given.page, backend.visible)
+    backend.record("read", documents=[found.source])
+    return found
 
 
 async def list_documents(backend: Backend, given: ListArguments, _: Report) -> DocumentList:
@@ -176,6 +180,9 @@ async def verify_claim(backend: Backend, given: ClaimArguments, _: Report) -> Ve
         async with backend.runs.place():
             verified = await rag.averify(as_text(given.claim), question=question)
         label = verified.label
+        backend.record(
+            "verified", claim=as_text(given.claim), documents=sorted({c["source"] for c in verified.citations})
+        )
         return verified
     finally:
         backend.count_verified(label)

@@ -78,6 +78,25 @@ def test_what_is_put_is_found_by_another_process_too(opened: Open) -> None:
 
 
 @pytest.mark.parametrize("search", ["hybrid", "vectors", "bm25"])
+def test_what_a_reader_may_not_see_counts_for_nothing_in_what_they_find(opened: Open, search: str) -> None:
+    texts = ["The fee is low.", "The fee of the lender is high, as each lender says.", "Paris lies by the river."]
+    store, asked = put(opened(), file("/d/open.txt", texts)), "the fee of a lender by the river"
+
+    def found() -> list[tuple[str, float]]:
+        visible = store.similarity_search_with_score(
+            asked, 9, search=search, visible=lambda path: path == b"/d/open.txt"
+        )  # type: ignore[arg-type]
+        return [(one.page_content, score) for one, score in visible]
+
+    before = found()
+    secret = [f"The lender {number} knows the lender's river. " * (1 + number % 3) for number in range(40)]
+    put(store, file("/d/secret.txt", secret))
+    assert found() == before
+    assert len(before) == len(texts)
+    assert len(store.similarity_search(asked, 60)) > len(texts)
+
+
+@pytest.mark.parametrize("search", ["hybrid", "vectors", "bm25"])
 def test_each_way_of_searching_finds_the_passage(opened: Open, search: str) -> None:
     store = put(opened(), file("a", TEXTS))
     (found,) = store.similarity_search("how much does aspirin weigh: 180.16?", k=1, search=search)  # type: ignore[arg-type]

@@ -23,6 +23,7 @@ from app.server.application import create_app
 from app.server.asking import ServerOptions
 from app.server.documents import Documents
 from app.server.listening import listen, server_of
+from app.server.people import People
 from app.server.sources import Sources
 from app.settings import Settings
 from core.errors import ModelError
@@ -37,6 +38,7 @@ ADDRESS = "http://127.0.0.1:8321"
 ANN = {"Authorization": "Bearer ann-has-a-long-token"}
 BOB = {"Authorization": "Bearer bob-has-another-token"}
 TOKENS = (("ann", b"ann-has-a-long-token"), ("bob", b"bob-has-another-token"))
+PEOPLE = People(TOKENS)
 
 
 @dataclass
@@ -108,7 +110,7 @@ def app_with_documents(folder: Path, models: Models | None = None, **options: An
 
 
 def tokens(**hosts: Any) -> Access:
-    return Access(TOKENS, **hosts)
+    return Access(lambda: PEOPLE, **hosts)
 
 
 @contextmanager

@@ -1,0 +1,113 @@
+"""The audit log of a server: who asked what, which documents were read for it, and how it ended."""
+
+import hashlib
+import json
+import os
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock, Timeout
+
+from core.errors import RequestError
+from core.files import make_private_folder
+from core.json_lines import append, open_lines
+from core.text import as_json, shown
+
+START = b'{"entry": '
+Entry = dict[str, Any]
+
+
+class Chain:
+    """The entries of a log as they are read: each holds the SHA-256 of the line before it, the first none."""
+
+    def __init__(self, told: Callable[[Entry], None] = lambda entry: None) -> None:
+        self.entries = 0
+        self.last = ""
+        self._told = told
+        self._whole = True
+
+    def follow(self, line: bytes) -> bool:
+        """Take the next line; False for one that does not follow, as none does behind a line that was changed."""
+        try:
+            entry = json.loads(line)
+            follows = self._whole and entry["before"] == self.last and entry["entry"] == self.entries + 1
+        except (ValueError, TypeError, KeyError, RecursionError):
+            follows = False
+        if follows:
+            self._told(entry)
+            self.entries, self.last = self.entries + 1, hash_of(line)
+        self._whole = bool(follows)
+        return self._whole
+
+
+class Audit:
+    """An append-only log, which one process writes at a time; a change or a lost line in it shows."""
+
+    def __init__(self, path: Path, read: Callable[[Entry], None] = lambda entry: None) -> None:
+        """Open a log, and read what is in it. Raises `RequestError` for one that was changed or cannot be written."""
+        self._path = path.expanduser()
+        self._chain = Chain(read)
+        self._lock = FileLock(f"{self._path}.lock")
+        try:
+            make_private_folder(self._path.parent)
+            self._lock.acquire(timeout=0)
+            self._descriptor, refused = open_lines(self._path, START, self._chain.follow)
+        except Timeout:
+            raise RequestError(
+                f"Another server writes {shown(path)}: name another file in SELFRAG_AUDIT_FILE."
+            ) from None
+        except OSError as error:
+            self._lock.release()
+            raise _unwritable(self._path, error) from error
+        if refused:
+            self.close()
+            raise changed(path, self._chain)
+
+    def add(self, what: str, who: str, **more: Any) -> None:
+        """Append an entry, and return once it is on the disk. Raises `RequestError`."""
+        at = datetime.now(UTC).isoformat(timespec="milliseconds")
+        known = {"entry": self._chain.entries + 1, "at": at, "who": who, "what": what}
+        line = as_json({**known, **more, "before": self._chain.last}).encode("utf-8", "replace") + b"\n"
+        try:
+            append(self._descriptor, line)
+        except OSError as error:
+            raise _unwritable(self._path, error) from error
+        self._chain.entries, self._chain.last = self._chain.entries + 1, hash_of(line)
+
+    def close(self) -> None:
+        """Close the file, once."""
+        if self._lock.is_locked:
+            os.close(self._descriptor)
+            self._lock.release()
+
+
+def verified(path: Path, told: Callable[[Entry], None]) -> Chain:
+    """Read a log, also while a server writes it, and tell its entries. Raises `RequestError` where it was changed."""
+    chain = Chain(told)
+    try:
+        with path.expanduser().open("rb") as file:
+            for line in file:
+                if not chain.follow(line) and line.endswith(b"\n"):  # one that is being written has no end
+                    raise changed(path, chain)
+    except OSError as error:
+        raise RequestError(f"{shown(path)} cannot be read ({error.strerror}): name an audit log.") from error
+    return chain
+
+
+def hash_of(line: bytes) -> str:
+    """Return the SHA-256 of a line without its end."""
+    return hashlib.sha256(line.rstrip(b"\n")).hexdigest()
+
+
+def changed(path: Path, chain: Chain) -> RequestError:
+    """Return the error for a log that was changed."""
+    return RequestError(
+        f"Entry {chain.entries + 1} of {shown(path)} does not follow the one before: the log was changed. Keep the "
+        "file, and name another in SELFRAG_AUDIT_FILE."
+    )
+
+
+def _unwritable(path: Path, error: OSError) -> RequestError:
+    return RequestError(f"The audit log {shown(path)} cannot be written ({error.strerror}): nothing is asked without.")

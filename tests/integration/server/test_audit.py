@@ -1,0 +1,190 @@
+"""The audit log and the quotas of a server."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastapi import FastAPI
+
+from app.cli import main
+from app.server.accounts import Accounts
+from app.server.application import create_app
+from app.server.asking import ServerOptions
+from app.server.audit import Audit, verified
+from app.server.people import People, Quota
+from core.errors import RequestError
+from tests.integration.graph.sky import QUESTION
+from tests.integration.mcp_clients import called, over_http
+from tests.integration.server.scripted_server import (
+    ANN,
+    BOB,
+    TOKENS,
+    Models,
+    client_of,
+    ended,
+    listening,
+    tokens,
+)
+
+ASK = {"question": QUESTION, "mode": "always"}
+
+
+def entries(path: Path) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    verified(path, found.append)
+    return found
+
+
+@contextmanager
+def recording(path: Path, **quotas: Quota) -> Iterator[tuple[FastAPI, Accounts]]:
+    """A server whose questions are recorded in a log."""
+    accounts = Accounts.of(lambda: People(TOKENS, quotas=quotas), path)
+    try:
+        yield create_app(Models().rag(), ServerOptions(access=tokens()), accounts=accounts), accounts
+    finally:
+        accounts.close()
+
+
+async def test_who_asked_what_what_was_read_and_how_it_ended_is_recorded(tmp_path: Path) -> None:
+    path = tmp_path / "log" / "audit.jsonl"
+    with recording(path) as (app, _), client_of(app) as client:
+        id_ = (await client.post("/api/ask", json=ASK, headers=ANN)).headers["X-Run-Id"]
+        await client.get(f"/api/runs/{id_}/citations/1", headers=ANN)
+        await client.post("/api/checks", json={"text": "Air scatters blue light."}, headers=BOB)
+        await ended(app)
+    found = [
+        {key: one[key] for key in one if key not in ("at", "before", "tokens", "model_calls")} for one in entries(path)
+    ]
+    read = {"run": id_, "documents": ["/docs/notes.txt", "notes.txt"], "cited": ["/docs/notes.txt"]}
+    asked = {"kind": "question", "thread": None, "question": QUESTION}
+    assert found[:3] == [
+        {"entry": 1, "who": "ann", "what": "asked", "run": id_, **asked},
+        {"entry": 2, "who": "ann", "what": "answered", "outcome": "grounded", **read},
+        {"entry": 3, "who": "ann", "what": "read", "run": id_, "documents": ["/docs/notes.txt"]},
+    ]
+    assert [(one["who"], one["what"]) for one in found[3:]] == [("bob", "asked"), ("bob", "answered")]
+    assert path.stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize("harm", ["word", "line", "order", "end"])
+def test_what_was_changed_or_taken_out_is_found(tmp_path: Path, harm: str, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "audit.jsonl"
+    log = Audit(path)
+    for question in ("one", "two", "three"):
+        log.add("asked", "ann", question=question)
+    log.close()
+    assert main(["library", "audit", str(path), "--who", "ann"]) == 0
+    told = capsys.readouterr()
+    assert [json.loads(line)["question"] for line in told.out.splitlines()] == ["one", "two", "three"]
+    assert "3 entries, each follows the one before" in told.err
+    assert main(["library", "--quiet", "audit", str(path), "--who", "bob"]) == 0
+    assert capsys.readouterr().out == ""
+    lines = path.read_bytes().splitlines(keepends=True)
+    if harm == "word":
+        lines[1] = lines[1].replace(b"two", b"six")
+    elif harm == "line":
+        del lines[1]
+    elif harm == "order":
+        lines[1:] = lines[:0:-1]
+    else:
+        lines[2] = lines[2].replace(b'"before": "', b'"before": "0')
+    path.write_bytes(b"".join(lines))
+    number = 2 if harm in ("line", "order") else 3
+    with pytest.raises(RequestError, match=f"Entry {number} of .* does not follow the one before"):
+        Audit(path)
+    assert main(["library", "audit", str(path)]) == 2
+
+
+def test_a_line_that_a_kill_tore_is_cut_off_and_the_log_goes_on(tmp_path: Path) -> None:
+    path = tmp_path / "audit.jsonl"
+    log = Audit(path)
+    log.add("asked", "ann", question="one")
+    with pytest.raises(RequestError, match="Another server writes"):
+        Audit(path)
+    log.close()
+    with path.open("ab") as file:
+        file.write(b'{"entry": 2, "at": "20')
+    assert len(entries(path)) == 1
+    log = Audit(path)
+    log.add("asked", "ann", question="two")
+    log.close()
+    assert [one["question"] for one in entries(path)] == ["one", "two"]
+
+
+async def test_a_question_that_cannot_be_recorded_is_not_asked(tmp_path: Path) -> None:
+    with recording(tmp_path / "audit.jsonl") as (app, accounts), client_of(app) as client:
+        assert accounts.audit
+        kept, accounts.audit._descriptor = accounts.audit._descriptor, os.open(os.devnull, os.O_RDONLY)
+        refused = await client.post("/api/ask", json=ASK, headers=ANN)
+        os.close(accounts.audit._descriptor)
+        accounts.audit._descriptor = kept
+        assert (refused.status_code, "nothing is asked without" in refused.text) == (400, True)
+        assert (await client.get("/api/runs", headers=ANN)).json() == {"runs": []}
+    assert entries(tmp_path / "audit.jsonl") == []
+
+
+@pytest.mark.parametrize(("quota", "what"), [(Quota(questions=2), "2 questions"), (Quota(tokens=1), "1 tokens")])
+async def test_a_person_asks_no_more_than_the_quota_of_the_day_also_after_a_restart(
+    tmp_path: Path, quota: Quota, what: str
+) -> None:
+    path = tmp_path / "audit.jsonl"
+    for _ in range(2):
+        with recording(path, ann=quota) as (app, _), client_of(app) as client:
+            statuses = [(await client.post("/api/ask", json=ASK, headers=ANN)).status_code for _ in range(3)]
+            refused = await client.post("/api/checks", json={"text": "Air is blue."}, headers=ANN)
+            assert (refused.status_code, what in refused.text) == (429, True)
+            left = int(refused.headers["Retry-After"])
+            now = datetime.now(UTC)
+            assert abs(left - (86_400 - now.hour * 3_600 - now.minute * 60 - now.second)) < 60
+            assert (await client.post("/api/ask", json=ASK, headers=BOB)).status_code == 200
+            await ended(app)
+    assert statuses == [429, 429, 429]
+    asked = [one["who"] for one in entries(path) if one["what"] == "asked"]
+    assert asked.count("ann") == (quota.questions or 1)
+
+
+async def test_what_an_agent_reads_is_recorded_and_what_it_verifies_counts(tmp_path: Path) -> None:
+    path = tmp_path / "audit.jsonl"
+    with recording(path, ann=Quota(questions=1)) as (app, _), listening(app) as address:
+        async with over_http(address, ANN) as agent:
+            await called(agent, "verify_claim", claim="Air scatters blue light.", question=QUESTION)
+            refused = await agent.call_tool("verify_claim", {"claim": "Air scatters blue light."})
+            assert refused.is_error
+            assert "1 questions" in str(refused.content)
+    assert [(one["what"], one["documents"]) for one in entries(path)] == [("verified", ["/docs/notes.txt"])]
+
+
+KILLED = """
+import sys
+from pathlib import Path
+from app.server.audit import Audit
+log = Audit(Path(sys.argv[1]))
+print("ready", flush=True)
+while True:
+    log.add("asked", "ann", question="x" * 200)
+"""
+
+
+def test_kills_leave_the_log_whole(tmp_path: Path) -> None:
+    path = tmp_path / "audit.jsonl"
+    count = size = 0
+    for _ in range(8):
+        writer = subprocess.Popen([sys.executable, "-c", KILLED, str(path)], stdout=subprocess.PIPE)
+        assert writer.stdout
+        writer.stdout.readline()
+        while path.stat().st_size < size + 2_000:
+            pass
+        writer.send_signal(signal.SIGKILL)
+        writer.wait()
+        writer.stdout.close()
+        found = entries(path)
+        assert len(found) > count
+        count, size = len(found), path.stat().st_size

@@ -1,0 +1,155 @@
+"""Who may read what: what a person may not read is never found, listed, counted, named or hinted at."""
+
+import json
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from fastapi import FastAPI
+
+from app.server import people
+from app.server.access import Access
+from app.server.application import create_app
+from app.server.asking import ServerOptions
+from app.server.documents import Documents
+from app.server.people import TokensFile, read_people
+from core.errors import RequestError
+from retrieval.library.library import Library
+from tests.integration.graph.sky import AIR, QUESTION
+from tests.integration.mcp_clients import called, over_http
+from tests.integration.server.scripted_server import ANN, BOB, Models, client_of, found, listed, listening
+from tests.unit.retrieval.fakes import BagOfWords
+
+TOKENS = "ann ann-has-a-long-token staff\nbob bob-has-another-token staff board\n"
+RULES = "only secret board\nonly 'plan b.txt' bob\n"
+SECRET = "Air scatters blue light, the board says of the sky: blue, blue is the sky, says the board, and so its flag."
+# What differs from one run to the next.
+CHANGING = re.compile(r'/runs/[\w-]+|127.0.0.1:\d+|"(seconds|began|created|id|X-Run-Id|run_id)": ?("[^"]*"|[\d.e-]+)')
+
+
+def served(folder: Path, rules: str = RULES, *, secret: bool = True) -> tuple[FastAPI, Path]:
+    """A server of two open documents and perhaps two that not everybody may read, and its tokens file."""
+    shared = folder / "shared"
+    texts = {"sky.txt": AIR, "wood.txt": "Wood floats on water, whatever its colour."}
+    if secret:
+        texts |= {
+            "secret/minutes.txt": SECRET,
+            "plan b.txt": f"{SECRET} Again.",
+            "secret/wood.txt": "Of wood and blue light nothing is said.",
+        }
+    for name, text in texts.items():
+        (shared / name).parent.mkdir(parents=True, exist_ok=True)
+        (shared / name).write_text(text)
+        os.utime(shared / name, (0, 0))
+    tokens = folder / "tokens"
+    tokens.write_text(TOKENS + rules)
+    library = Library.open(folder / "index", BagOfWords(), embedding_name="bow")
+    for name in filter(texts.__contains__, ("sky.txt", "wood.txt", "secret/wood.txt")):  # each of them a root
+        library.add([shared / name])
+        library.sync()
+    library.add([shared])
+    library.sync()
+    rag, read = Models().rag(), TokensFile(tokens)
+    documents = Documents(rag, library, folder / "uploads", people=read)
+    return create_app(rag, ServerOptions(access=Access(read)), documents), tokens
+
+
+async def all_that_ann_is_told(folder: Path, *, secret: bool) -> list[str]:
+    """Every answer that could show a document, without what differs from run to run, and without the folder's name."""
+    app, _ = served(folder, secret=secret)
+    options: list[dict[str, Any]] = [{}, {"sources": ["sky.txt"], "mode": "always"}, {"mode": "always", "k": 50}]
+    options += [{"sources": [name]} for name in ("secret", "minutes.txt", "nothing.txt")]
+    asked = {"model": "self-rag", "messages": [{"role": "user", "content": QUESTION}]}
+    with listening(app) as address:
+        async with httpx.AsyncClient(base_url=address, headers=ANN, timeout=60) as client:
+            told = [await client.post("/api/ask", json={"question": QUESTION, **given}) for given in options]
+            told += [await client.get(f"/api/{name}") for name in ("documents", "settings", "runs", "graph")]
+            told.append(await client.post("/v1/chat/completions", json=asked))
+        texts = [f"{one.status_code} {one.text}" for one in told]
+        assert all(one.status_code == 200 for one in [*told[:3], *told[6:]]), texts
+        async with over_http(address, ANN) as agent:
+            for tool, given in (("search", {"query": SECRET, "k": 20}), ("list_documents", {})):
+                texts.append(json.dumps(await called(agent, tool, **given)))
+            for wanted in ({"source": "minutes.txt", "page": 9}, {"source": "plan b.txt"}, {"passage_id": "3"}):
+                texts.append(str((await agent.call_tool("fetch", wanted)).content))
+        async with httpx.AsyncClient(base_url=address, headers=ANN, timeout=60) as client:
+            own = await client.put("/api/documents/minutes.txt", content=b"Minutes of my own.")
+            other = await client.delete("/api/documents/plan%20b.txt")
+        texts += [own.text, f"{other.status_code} {other.text}"]
+    return [CHANGING.sub("", text).replace(str(folder), "") for text in texts]
+
+
+async def test_byte_by_byte_nothing_tells_whether_there_is_what_one_may_not_read(tmp_path: Path) -> None:
+    with_secret = await all_that_ann_is_told(tmp_path / "one" / "world", secret=True)
+    without = await all_that_ann_is_told(tmp_path / "two" / "world", secret=False)
+    assert with_secret == without
+    assert not any(name in text for name in ("minutes", "plan b") for text in [*with_secret[:3], *with_secret[6:10]])
+    app, _ = served(tmp_path / "three")
+    with client_of(app, headers=BOB) as client:
+        assert {"minutes.txt", "plan b.txt", "sky.txt"} <= (await listed(client)).keys()
+        assert "minutes.txt" in await found(client, sources=["secret"])
+
+
+async def test_a_change_of_the_tokens_file_holds_without_a_restart_and_a_wrong_one_changes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(people, "LOOK_SECONDS", 0)
+    app, tokens = served(tmp_path)
+    with client_of(app) as client:
+        assert "minutes.txt" not in await listed(client, ANN)
+        run = (await client.post("/api/ask", json={"question": QUESTION}, headers=BOB)).headers
+        cited = f"/api/runs/{run['X-Run-Id']}/citations/1"
+        assert (await client.get(cited, headers=BOB)).status_code == 200
+        tokens.write_text(f"{TOKENS}only secret ann\nonly\n")
+        assert (await client.get("/api/runs", headers=BOB)).status_code == 200
+        assert "minutes.txt" not in await listed(client, ANN)
+        assert "Line 4 of" in caplog.text
+        assert "Until then" in caplog.text
+        tokens.write_text(
+            "ann ann-has-a-new-long-token\nbob bob-has-another-token\nonly secret ann\nonly sky.txt ann\n"
+        )
+        assert (await client.get("/api/runs", headers=ANN)).status_code == 401
+        assert "minutes.txt" in await listed(client, {"Authorization": "Bearer ann-has-a-new-long-token"})
+        assert "minutes.txt" not in await listed(client, BOB)
+        assert "minutes.txt" not in await found(client, BOB, k=50)
+        gone = await client.get(cited, headers=BOB)
+        assert (gone.status_code, "no longer read" in gone.text) == (404, True)
+        tokens.unlink()
+        assert (await client.get("/api/runs", headers=BOB)).status_code == 200
+
+
+def test_each_rule_that_fits_must_name_the_reader_and_one_that_fits_nothing_is_told(tmp_path: Path) -> None:
+    app, _ = served(tmp_path, f"{RULES}only minutes.txt ann\nonly misspelt bob\n")
+    documents = app.state.service.documents
+    assert documents.unmatched() == ["misspelt"]
+    minutes, plan = (os.fsencode(tmp_path / "shared" / name) for name in ("secret/minutes.txt", "plan b.txt"))
+    readers = {name: [documents.visible_to(name)(path) for path in (minutes, plan)] for name in ("ann", "bob")}
+    assert readers == {"ann": [False, False], "bob": [False, True]}
+
+
+def test_a_file_of_an_own_name_may_be_uploaded_whatever_the_rules(tmp_path: Path) -> None:
+    app, _ = served(tmp_path, "only mine.txt bob\n")
+    documents = app.state.service.documents
+    own = os.fsencode(documents.folder_of("ann") / "mine.txt")
+    assert documents.visible_to("ann")(own)
+    assert not documents.visible_to("bob")(own)
+
+
+@pytest.mark.parametrize(
+    ("lines", "told"),
+    [
+        ("only secret nobody\n", "Line 3 of .* names nobody, who has no token"),
+        ("only 'secret bob\n", "Line 3 of .* is not only, a pattern and who"),
+        ("only secret b/b\n", "Line 3 of .* is not only, a pattern and who"),
+        ("eve 0123456789abcdef ques=3\n", "Line 3 of .* has behind the token what is no group"),
+        ("eve 0123456789abcdef ann\n", "ann is a person and a group in"),
+    ],
+)
+def test_a_line_that_says_nothing_is_refused(tmp_path: Path, lines: str, told: str) -> None:
+    file = tmp_path / "tokens"
+    file.write_text(TOKENS + lines)
+    with pytest.raises(RequestError, match=told):
+        read_people(file)
