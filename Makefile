@@ -1,7 +1,7 @@
 PYTHON ?= $(if $(VIRTUAL_ENV),python,.venv/bin/python)
 SQUAD ?= ../shared/data/squad2_computational_complexity.json
 .DEFAULT_GOAL := help
-.PHONY: help setup format lint type test unit test-model notebook bench bench-index train stress stress-smoke audit test-browser test-postgres check
+.PHONY: help setup format lint type test unit test-model notebook bench bench-index train stress stress-smoke audit test-browser test-postgres release check
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -50,6 +50,12 @@ bench-index: ## what the index finds and how fast, up to a million passages: abo
 	$(PYTHON) -m benchmarks.index.recall
 	$(PYTHON) -m benchmarks.index.scale
 	$(PYTHON) -m benchmarks.workers
+
+release: ## the wheel, what it brings with it (CycloneDX) and their licences, in build/release
+	rm -rf build && $(PYTHON) -m pip wheel -q --no-deps --no-build-isolation -w build/release .
+	$(PYTHON) -m venv build/env && build/env/bin/pip install -q build/release/*.whl
+	$(PYTHON:%python=%cyclonedx-py) environment build/env -o build/release/sbom.json
+	$(PYTHON:%python=%pip-licenses) --python build/env/bin/python -f markdown --output-file build/release/licences.md
 
 train: ## fit the calibrations of models/*.json anew: an hour with the embedded model
 	$(PYTHON) -m training.fit_critic $(SQUAD) --paragraphs 1-24 --most 160 --write

@@ -15,18 +15,26 @@ FOLDERS = "app core evaluation graph grounding models nodes prompts retrieval ru
 NAMES = "|".join(FOLDERS)
 IMPORTED = re.compile(rf"^(\s*(?:from|import) )(?=(?:{NAMES})\b)", re.MULTILINE)
 QUOTED = re.compile(rf'(?<=")((?:{NAMES})(?:\.\w+)*)(?=[":])')
+EXTRA = re.compile(r"pip install -r requirements-(\w+)\.txt")
 RENAMED = "editable_wheel" not in sys.argv
 
 
 def renamed(text: str) -> str:
     """Return a module's source with the packages, and the command, as they are called once installed."""
     text = IMPORTED.sub(r"\1selfrag.", text).replace("python -m app", "self-rag")
+    text = EXTRA.sub(r"pip install 'self-rag[\1]'", text)
     return QUOTED.sub(lambda found: f"selfrag.{found[1]}" if is_module(found[1]) else found[1], text)
 
 
 def is_module(name: str) -> bool:
     """Whether a dotted name is that of a module, and not only of a folder."""
     return "." in name and (ROOT / f"{name.replace('.', '/')}.py").is_file()
+
+
+def extra(name: str) -> list[str]:
+    """Return what ``requirements-NAME.txt`` needs beside the product."""
+    lines = (ROOT / f"requirements-{name}.txt").read_text("utf-8").splitlines()
+    return [line for line in lines if line and not line.startswith(("#", "-"))]
 
 
 class BuildRenamed(build_py):
@@ -53,5 +61,6 @@ setup(
         f"{prefix}models": ["*.json", "adapters/*"],
     },
     include_package_data=False,
+    extras_require={name: extra(name) for name in ("postgres", "otel")},
     cmdclass={"build_py": BuildRenamed},
 )

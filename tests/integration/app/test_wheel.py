@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -15,7 +16,7 @@ from app.libraries import SAMPLE
 from app.version import VERSION
 from tests.command_line import ROOT, Program
 
-PACKAGES = {path.parent.name for path in ROOT.glob("*/__init__.py")} - {"benchmarks", "training", "selfrag"}
+PACKAGES = {path.parent.name for path in ROOT.glob("*/__init__.py")} - {"benchmarks", "deploy", "training", "selfrag"}
 
 
 def ran(*command: str | Path, **given: Any) -> subprocess.CompletedProcess[str]:
@@ -31,7 +32,7 @@ def files_of(folder: Path) -> dict[str, bytes]:
 def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of what a wheel is built from: the build leaves files where it runs."""
     folder = tmp_path_factory.mktemp("source")
-    for name in ("pyproject.toml", "requirements.txt", "setup.py"):
+    for name in ("pyproject.toml", "setup.py", *(f"requirements{one}.txt" for one in ("", "-postgres", "-otel"))):
         shutil.copy(ROOT / name, folder)
     for name in (*PACKAGES, "selfrag", "data/library"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
@@ -67,6 +68,21 @@ print(selfrag.SelfRAG.__module__)
 """
     ended = ran("-c", program, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(installed)})
     assert (ended.returncode, ended.stdout, ended.stderr) == (0, "selfrag.app.front_door\n", "")
+
+
+def test_a_wheel_names_what_is_for_a_database_and_for_spans_apart(installed: Path) -> None:
+    (metadata,) = installed.glob("*.dist-info/METADATA")
+    needs = re.findall(
+        r"^Requires-Dist: (\S+?)[=<\[].*?(?:extra == ['\"](\w+)['\"])?$", metadata.read_text(), re.MULTILINE
+    )
+    extras = {name: [one for one, extra in needs if extra == name] for name in ("postgres", "otel")}
+    assert extras == {
+        "postgres": ["psycopg", "langgraph-checkpoint-postgres"],
+        "otel": ["opentelemetry-sdk", "opentelemetry-exporter-otlp-proto-http"],
+    }
+    assert ("langgraph", "") in needs
+    told = (installed / "selfrag" / "models" / "telemetry.py").read_text()
+    assert "pip install 'self-rag[otel]'" in told
 
 
 def test_a_checkout_has_each_module_once() -> None:

@@ -1,0 +1,1 @@
+"""The image, the manifests, and the proof that the image is what it says."""

@@ -1,0 +1,166 @@
+"""Carry out each step of the Containerfile in a chroot, start what it starts as its user, and ask it a question.
+
+    sudo python -m deploy.prove [--keep FOLDER]
+
+No container runtime is needed: `mmdebstrap` makes the base from the packages that the image is made of, and the root is
+read-only once the server runs, as with ``read_only: true``. The embedded model is taken from the cache, if it is there.
+"""
+
+import argparse
+import glob
+import json
+import os
+import shlex
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+from urllib.error import URLError
+from urllib.request import Request, urlopen
+
+ROOT = Path(__file__).parent.parent
+SUITES = {"debian:bookworm-slim": "bookworm"}
+ADDRESS = "http://127.0.0.1:8321"
+TOKEN = "a-token-for-the-proof"  # noqa: S105 - of nobody
+QUESTION = "How long is the notice period?"
+DOCUMENT = "The tenant may end the lease with a notice period of six months."
+OF_THE_HOST = ("pip_cert", "pip_index_url", "http_proxy", "https_proxy", "no_proxy")  # how it reaches packages
+START_SECONDS, ASK_SECONDS = 300, 600
+
+
+def main() -> None:
+    """Build, start, ask, and say what held."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="build the root here, and leave it")
+    options = parser.parse_args()
+    folder = options.keep or Path(tempfile.mkdtemp(prefix="self-rag-root-"))
+    try:
+        prove(folder / "root")
+    finally:
+        if options.keep is None:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def prove(root: Path) -> None:
+    """Carry out the Containerfile in ``root``."""
+    environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"}
+    user, start, check, host = "0", [""], [""], dict[str, str]()
+    for word, rest in instructions(ROOT / "deploy" / "Containerfile"):
+        print(f"{word} {rest}", flush=True)
+        match word:
+            case "FROM":
+                root.parent.mkdir(parents=True, exist_ok=True)
+                ran("mmdebstrap", "--variant=minbase", SUITES[rest], str(root))
+                shutil.copy("/etc/resolv.conf", root / "etc")
+                host = {key: value for key, value in os.environ.items() if key.lower() in OF_THE_HOST}
+            case "RUN":
+                inside(root, host | environment, ["/bin/sh", "-ec", rest])
+                if (certificates := Path(host.get("PIP_CERT", ""))).is_file() and (root / "etc/ssl/certs").is_dir():
+                    shutil.copy(certificates, root / str(certificates).lstrip("/"))
+            case "COPY":
+                source, target = shlex.split(rest)
+                for path in glob.glob(str(ROOT / source)):  # noqa: PTH207 - a pattern
+                    shutil.copy(path, root / target.lstrip("/"))
+            case "ENV":
+                environment |= dict(pair.split("=", 1) for pair in shlex.split(rest))
+            case "USER":
+                user = rest
+            case "ENTRYPOINT":
+                start = json.loads(rest)
+            case "CMD":
+                start = [*start, *json.loads(rest)]
+            case "HEALTHCHECK":
+                check = json.loads(rest.removeprefix("CMD "))
+            case _:
+                assert word in ("EXPOSE", "VOLUME"), word
+    served(root, environment, user, start, check)
+
+
+def served(root: Path, environment: dict[str, str], user: str, start: Sequence[str], check: Sequence[str]) -> None:
+    """Start the server over a read-only root, wait until it is healthy, and ask."""
+    home = root / "var/lib/self-rag"
+    (root / "etc/self-rag").mkdir(exist_ok=True)
+    (root / "etc/self-rag/tokens").write_text(f"anna {TOKEN}\n")
+    (root / "etc/self-rag/tokens").chmod(0o644)
+    models = Path.home() / ".cache/selfrag/models"
+    if models.is_dir():
+        shutil.copytree(models, home / "models", dirs_exist_ok=True)
+        for path in (home / "models", *(home / "models").rglob("*")):
+            os.chown(path, int(user), int(user))
+    environment = environment | {"SELFRAG_TOKENS_FILE": "/etc/self-rag/tokens", "HOME": "/var/lib/self-rag"}
+    server = subprocess.Popen(confined(root, environment, user, start))
+    try:
+        until_healthy(server, root, environment, user, check)
+        status = Path(f"/proc/{server.pid}/status").read_text()
+        held = [line for line in status.splitlines() if line.startswith(("Uid", "CapEff", "NoNewPrivs"))]
+        print("\n".join(held))
+        call("PUT", "/api/documents/lease.txt", DOCUMENT.encode())
+        told = call("POST", "/api/ask", json.dumps({"question": QUESTION}).encode())
+        print(f"{QUESTION} {told['outcome']}: {told['answer']}")
+        assert "six months" in told["answer"]
+    finally:
+        server.terminate()
+        server.wait(60)
+    print(f"ended with {server.returncode}")
+
+
+def instructions(path: Path) -> Iterator[tuple[str, str]]:
+    """Yield the instructions of a Containerfile, each of one line."""
+    for line in path.read_text().splitlines():
+        if line and not line.startswith("#"):
+            word, _, rest = line.partition(" ")
+            yield word, rest
+
+
+def inside(root: Path, environment: dict[str, str], command: Sequence[str]) -> None:
+    """Run a command in the root, which may be written, as its administrator."""
+    given = [f"{name}={value}" for name, value in environment.items()]
+    ran("chroot", str(root), "/usr/bin/env", "-i", *given, *command)
+
+
+def confined(root: Path, environment: dict[str, str], user: str, command: Sequence[str]) -> list[str]:
+    """Return what runs a command in the root, read-only but for its volume and /tmp, as the user without privileges."""
+    given = " ".join(shlex.quote(f"{name}={value}") for name, value in environment.items())
+    inner = (
+        f"mount --bind {root} {root} && mount --bind {root}/var/lib/self-rag {root}/var/lib/self-rag && "
+        f"mount -t proc proc {root}/proc && mount -t tmpfs tmpfs {root}/tmp && mount -o remount,ro,bind {root} && "
+        f"exec chroot {root} /usr/bin/env -i {given} setpriv --reuid={user} --regid={user} --clear-groups "
+        f"--no-new-privs --bounding-set=-all --inh-caps=-all {shlex.join(command)}"
+    )
+    return ["unshare", "--mount", "/bin/sh", "-ec", inner]
+
+
+def until_healthy(
+    server: "subprocess.Popen[bytes]", root: Path, environment: dict[str, str], user: str, check: Sequence[str]
+) -> None:
+    """Wait for the image's own health check to pass."""
+    begun = time.monotonic()
+    while time.monotonic() - begun < START_SECONDS:
+        assert server.poll() is None, "the server ended"
+        if subprocess.run(confined(root, environment, user, check), capture_output=True, check=False).returncode == 0:
+            print(f"healthy after {time.monotonic() - begun:.0f} s")
+            return
+        time.sleep(1)
+    raise TimeoutError("the server is not healthy")
+
+
+def call(method: str, path: str, body: bytes) -> dict[str, Any]:
+    """Call the server with the token."""
+    headers = {"Authorization": f"Bearer {TOKEN}", "Content-Type": "application/json"}
+    try:
+        with urlopen(Request(ADDRESS + path, body, headers, method=method), timeout=ASK_SECONDS) as answer:  # noqa: S310
+            return dict(json.load(answer))
+    except URLError as error:
+        raise SystemExit(f"{method} {path}: {error}") from error
+
+
+def ran(*command: str) -> None:
+    """Run a command that must succeed."""
+    subprocess.run(command, check=True)
+
+
+if __name__ == "__main__":
+    main()
