@@ -25,7 +25,7 @@ def terms_of(question: str) -> list[str]:
     return list(dict.fromkeys(word.lower() for word in content_words or words))[:_MOST]
 
 
-def idf(number: int, passages: int) -> float:
+def idf(number: float, passages: float) -> float:
     """Return the inverse document frequency, as FTS5 computes it, of a term that ``number`` of ``passages`` have."""
     weight = math.log((passages - number + 0.5) / (number + 0.5)) if number < passages else 0.0
     return weight if weight > 0 else 1e-6

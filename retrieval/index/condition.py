@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+from itertools import chain
 
 import numpy as np
 
@@ -32,4 +33,4 @@ def fitting_ids(connection: sqlite3.Connection, filter_: Filter | None, visible:
     given = {condition: value for condition, value in conditions.items() if value is not None}
     sql = "SELECT passages.id FROM passages JOIN documents ON documents.id = document WHERE "
     rows = connection.execute(sql + " AND ".join(given), tuple(given.values()))
-    return np.sort(np.fromiter((id_ for (id_,) in rows), dtype=np.int64))
+    return np.sort(np.fromiter(chain.from_iterable(rows), dtype=np.int64))

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from itertools import chain
 
 import numpy as np
+import numpy.typing as npt
 
 from core.words import CJK
 from retrieval.index.faiss_index import Ids
@@ -64,19 +65,21 @@ def search_keywords(
 
 
 def _rank_apart(connection: sqlite3.Connection, terms: Sequence[str], only: Ids) -> list[tuple[int, float]]:
-    """Rank as if there were no other passages than ``only``."""
+    """Rank as if there were no other passages than ``only``, which are sorted."""
     all_matches = "SELECT rowid FROM words WHERE words MATCH ? AND rowid BETWEEN ? AND ?"
-    found: dict[str, Ids] = {}
+    first, last = int(only[0]), int(only[-1])
+    readable, sums = np.zeros(last + 1, dtype=bool), np.zeros(last + 1)
+    readable[only] = True
+    weights: dict[str, float] = {}
     for term in terms:
-        rows = connection.execute(all_matches, (term, int(only[0]), int(only[-1])))
-        ids = np.fromiter(chain.from_iterable(rows), dtype=np.int64)
-        ids = ids[np.isin(ids, only, assume_unique=True)]
+        ids = np.fromiter(chain.from_iterable(connection.execute(all_matches, (term, first, last))), dtype=np.int64)
+        ids = ids[readable[ids]]
         if len(ids):
-            found[term] = ids
-    if not found:
-        return []
-    weights = {term: idf(len(ids), len(only)) for term, ids in found.items()}
-    return _rank_candidates(connection, _heaviest(list(found.values()), list(weights.values())), weights)
+            weights[term] = idf(len(ids), len(only))
+            sums[ids] += weights[term]
+    found = np.flatnonzero(sums)
+    best: list[int] = found[np.argsort(-sums[found], kind="stable")[:_CANDIDATES]].tolist()
+    return _rank_candidates(connection, best, weights) if best else []
 
 
 def keyword_index_seal(connection: sqlite3.Connection) -> int:
@@ -110,7 +113,7 @@ def _candidates(
     """Return the passages with the greatest total weight of rare terms; ``known`` has the rarest first."""
     left = _LISTED
     ids: list[Ids] = []
-    given: list[float] = []
+    scores: list[npt.NDArray[np.float64]] = []
     first, last = (0, _HIGHEST) if only is None else (int(only[0]), int(only[-1]))
     for number, term in known:
         if (ids and left <= 0) or (only is None and ids and number > left):
@@ -121,15 +124,9 @@ def _candidates(
         if only is not None:
             found = found[np.isin(found, only)]
         ids.append(found)
-        given.append(weights[term])
-    return _heaviest(ids, given)
-
-
-def _heaviest(ids: Sequence[Ids], weights: Sequence[float]) -> list[int]:
-    """Return the candidates with the greatest sum of the weights of their terms."""
+        scores.append(np.full(len(found), weights[term]))
     unique, positions = np.unique(np.concatenate(ids), return_inverse=True)
-    given = np.concatenate([np.full(len(one), weight) for one, weight in zip(ids, weights, strict=True)])
-    sums = np.bincount(positions, given, minlength=len(unique))
+    sums = np.bincount(positions, np.concatenate(scores), minlength=len(unique))
     best: list[int] = unique[np.argsort(-sums, kind="stable")[:_CANDIDATES]].tolist()
     return best
 

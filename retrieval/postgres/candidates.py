@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
+from zlib import crc32
 
 from langchain_core.documents import Document
 
@@ -16,6 +17,7 @@ from retrieval.unit_vectors import Vectors
 _BREADTH = 200  # candidates of a search in the vectors' graph: of a million, 0.95 and more of the nearest are found
 _LISTED = 20_000  # matches of a question's rarest words that are listed
 _RANKED = 1_000  # of these are ranked by all words
+_DRAWN = 2_000  # passages of which it is counted how many have a word, where not all may be read
 _K1, _B = 1.2, 0.75  # as in FTS5
 
 _FREQUENCIES = f"""
@@ -37,8 +39,7 @@ WITH found AS MATERIALIZED (
 # + 0 keeps the planner from the graph.
 _BY_COMPARISON = f"SELECT id {_MATCHING} ORDER BY (vector <#> %(vector)s::halfvec) + 0, id LIMIT %(count)s"
 _WITH_WORD = f"SELECT id {_MATCHING} AND words @@ %(word)s::tsquery LIMIT %(left)s"
-_COUNT_WITH_WORD = f"SELECT count(*) FROM ({_WITH_WORD}) AS found"  # noqa: S608 - of constants
-_PASSAGES = "SELECT coalesce(sum(passages), 0) FROM documents WHERE id = ANY(%s)"
+_OF_DOCUMENTS = "SELECT words FROM passages WHERE document = ANY(%s) ORDER BY document, id LIMIT %s"
 
 
 class Condition:
@@ -63,18 +64,26 @@ class Condition:
         row: Any = connection.execute(_COUNT.encode(), self.parameters | {"most": most}).fetchone()
         return int(row[0])
 
-    def frequencies(self, connection: Connection, words: Sequence[str]) -> dict[str, int]:
-        """Return in how many matching passages each word stands, counted up to `_LISTED`, and under "" in all of them.
+    def frequencies(self, connection: Connection, words: Sequence[str]) -> dict[str, float]:
+        """Return in how many passages of the matching documents each word stands, and under "" how many these are.
 
-        Those that do not match count for nothing: how often a word stands in them would show in the order.
+        Others count for nothing: how often a word stands in them would show in the order. Of many passages it is
+        estimated from whole documents, drawn by their paths.
         """
-        total: Any = connection.execute(_PASSAGES, (self.parameters["documents"],)).fetchone()
-        counted = {"": int(total[0])}
-        for word in words:
-            parameters = self.parameters | {"word": f"'{word}'", "left": _LISTED}
-            row: Any = connection.execute(_COUNT_WITH_WORD.encode(), parameters).fetchone()
-            counted[word] = int(row[0])
-        return counted
+        query = "SELECT id, path, passages FROM documents WHERE id = ANY(%s)"
+        documents = connection.execute(query, (self.parameters["documents"],)).fetchall()
+        drawn, size = [], 0
+        for id_, _, passages in sorted(documents, key=lambda row: (crc32(row[1]), row[1])):
+            if size < _DRAWN:
+                drawn.append(id_)
+                size += passages
+        counts = ", ".join(["count(*)", *["count(*) FILTER (WHERE words @@ %s::tsquery)"] * len(words)])
+        counting = f"SELECT {counts} FROM ({_OF_DOCUMENTS}) AS drawn"  # noqa: S608 - of constants
+        row: Any = connection.execute(counting.encode(), (*(f"'{word}'" for word in words), drawn, _DRAWN)).fetchone()
+        total = sum(passages for _, _, passages in documents)
+        each = total / max(1, row[0])
+        least = each / 2 if each > 1 else 0.0
+        return {"": total} | {word: max(least, each * count) for word, count in zip(words, row[1:], strict=True)}
 
 
 class Found:
@@ -113,7 +122,7 @@ class Found:
             frequencies = self._only.frequencies(self._connection, self._words)
         else:
             rows = list(self._connection.execute(_FREQUENCIES.encode(), (["", *self._words],)))
-            frequencies = {word: passages for word, passages, _ in rows}
+            frequencies = {word: float(passages) for word, passages, _ in rows}
             tokens = sum(tokens for word, _, tokens in rows if not word)
         total = frequencies.pop("", 0)
         known = sorted((passages, word) for word, passages in frequencies.items() if passages > 0)
@@ -130,7 +139,7 @@ class Found:
         query = "SELECT id, -(vector <#> %s::halfvec) FROM passages WHERE id = ANY(%s)"
         return dict(self._connection.execute(query, (self._vector, list(ids))).fetchall())
 
-    def _with_rare_words(self, known: Sequence[tuple[int, str]], weights: dict[str, float]) -> list[int]:
+    def _with_rare_words(self, known: Sequence[tuple[float, str]], weights: dict[str, float]) -> list[int]:
         """Return the passages with the greatest total weight of rare words; ``known`` has the rarest first."""
         left = _LISTED
         sums: defaultdict[int, float] = defaultdict(float)
