@@ -117,7 +117,7 @@ def test_a_result_is_stamped_with_its_models_and_documents(settings: Settings, d
 
 
 def test_an_index_that_cannot_be_read_any_more_does_not_lose_the_answer(rag: SelfRAG) -> None:
-    def damaged() -> str:
+    def damaged(visible: object) -> str:
         raise IndexDamaged("The index is damaged.")
 
     rag.library.content_hash = damaged  # type: ignore[method-assign]
