@@ -103,19 +103,22 @@ def is_of_it_alone(thing: str, things: Sequence[str], name: str) -> bool:
 
 def in_rows(cells: Iterable[Cell], things: Sequence[str]) -> list[Cell]:
     """Return the cells row by row, each row in the order of the things."""
-    rows: dict[str, list[Cell]] = {}
-    for cell in cells:
-        rows.setdefault(cell.point.casefold(), []).append(cell)
-    return [cell for row in rows.values() for cell in sorted(row, key=lambda cell: things.index(cell.thing))]
+    return [cell for row in _by_point(cells) for cell in sorted(row, key=lambda cell: things.index(cell.thing))]
 
 
 def without_repeats(cells: Iterable[Cell]) -> list[Cell]:
     """Return the cells without the rows that say what an earlier row says: a model that has run dry repeats itself."""
+    distinct: dict[frozenset[tuple[str, str]], list[Cell]] = {}
+    for row in _by_point(cells):
+        distinct.setdefault(frozenset((cell.thing, cell.text.casefold()) for cell in row), row)
+    return [cell for row in distinct.values() for cell in row]
+
+
+def _by_point(cells: Iterable[Cell]) -> Iterable[list[Cell]]:
     rows: dict[str, list[Cell]] = {}
     for cell in cells:
         rows.setdefault(cell.point.casefold(), []).append(cell)
-    distinct = {frozenset((cell.thing, cell.text.casefold()) for cell in row): row for row in reversed(rows.values())}
-    return [cell for row in reversed(distinct.values()) for cell in row]
+    return rows.values()
 
 
 def points_named(points: str) -> list[str]:

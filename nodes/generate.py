@@ -33,7 +33,7 @@ from prompts.generate import (
 from prompts.grade_documents import RELEVANCE
 from run.candidates import best_of, round_of
 from run.context import Context, Services
-from run.segments import ids_of, missing_cells, most_segments, to_draft
+from run.segments import ids_of, missing_cells, most_segments, passages_of_things, to_draft
 from run.state import SelfRAGState, in_segments, standalone_question, things_of
 
 MOST_WORDS = 1_000  # of each draft whose changes are told: the time grows with their square
@@ -121,17 +121,15 @@ async def _table(
     The first has the points that the question names, or its own; the others have those of the first, and may add some.
     """
     things, most = things_of(state), most_segments(state, context)
-    found = {one["id"]: one for one in passages}
     cells: list[Cell] = []
     failed: list[Exception] = []
     points = things_compared(standalone_question(state))[1] or ANY_POINTS
-    for one in state["compared"]:
-        own = [found[identity] for identity in one["passages"]]
-        draft = await _attempt(write(COMPARISON, own, thing=as_data(one["thing"]), points=as_data(points)))
+    for thing, own in passages_of_things(state).items():
+        draft = await _attempt(write(COMPARISON, own, thing=as_data(thing), points=as_data(points)))
         if isinstance(draft, Exception):
             failed.append(draft)
             continue
-        cells += cells_of(draft["text"], [one["thing"]], most)
+        cells += cells_of(draft["text"], [thing], most)
         points = "; ".join(dict.fromkeys(cell.point for cell in cells)) or points
     if failed and not cells:
         raise failed[0]
@@ -143,8 +141,7 @@ async def _cells(
     write: Callable[..., Awaitable[Draft]], state: SelfRAGState, passages: list[Passage], missing: Sequence[Cell]
 ) -> Draft:
     """Draft what a comparison lacks, each cell as the answer to its own question from the passages of its thing."""
-    found = {one["id"]: one for one in passages}
-    own = {one["thing"]: [found[identity] for identity in one["passages"]] for one in state["compared"]}
+    own, things = passages_of_things(state), things_of(state)
     asked = wording_of(state["question"]).cell
 
     async def ask(cell: Cell) -> Cell:
@@ -154,7 +151,7 @@ async def _cells(
         return cell._replace(text=" ".join(text.replace("|", "/").split()).rstrip("."))
 
     cells = [cell for cell in await gather(map(ask, missing)) if cell.text]
-    text = as_table(in_rows(cells, things_of(state)), things_of(state))
+    text = as_table(in_rows(cells, things), things)
     return Draft(text=text, passages=passages, relevance=1.0, declined=not cells)
 
 

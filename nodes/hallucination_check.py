@@ -16,7 +16,7 @@ from nodes.finish import wording_of
 from prompts.generate import MAX_TOKENS
 from run.candidates import is_supported, p_supported
 from run.context import Context, Services
-from run.segments import MOST_OF_A_PART, drafted_cells, says_again
+from run.segments import MOST_OF_A_PART, drafted_cells, passages_of_things, says_again
 from run.state import SelfRAGState, in_segments, question_alone, standalone_question, things_of
 
 LEAST_BOTH = 0.5  # P(full) + P(partial) of a claim that rests on two places, of both together
@@ -82,7 +82,7 @@ async def _cells_of(draft: Draft, state: SelfRAGState, services: Services, conte
     thresholds = context.effective_thresholds
     context = supported_from(max(thresholds.supported, thresholds.segment), context)
     passages = {one["id"]: one for one in state["passages"]}
-    own = {one["thing"]: [passages[identity] for identity in one["passages"]] for one in state["compared"]}
+    own = passages_of_things(state)
     sources = Counter(source for found in own.values() for source in {one["source"] for one in found})
     asked, things = wording_of(state["question"]).cell, list(own)
 

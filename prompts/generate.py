@@ -84,7 +84,7 @@ COMPARISON = ChatPromptTemplate.from_messages(
         ("human", PASSAGES + COMPARISON_TASK),
     ]
 ).partial(language="")
-# For a cell that the columns lack, or that no passage surely supports: whole sentences are oftener beside the point.
+# For a cell that the columns lack, or that no passage surely supports: whole sentences more often miss the point.
 CELL = ChatPromptTemplate.from_messages(
     [*GENERATE.messages[:-1], ("human", PASSAGES + QUESTION + "Write the answer{language} in at most eight words.")]
 ).partial(language="")

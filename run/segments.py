@@ -79,6 +79,12 @@ def _leaves_out_a_condition(claim: Claim, draft: Draft) -> bool:
     return quote is not None and bool(conditions_of(passages[quote["passage"]], quote, draft["text"]))
 
 
+def passages_of_things(state: SelfRAGState) -> dict[str, list[Passage]]:
+    """Return the passages that were found for each of the things that are compared."""
+    found = {one["id"]: one for one in state["passages"]}
+    return {one["thing"]: [found[identity] for identity in one["passages"]] for one in state["compared"]}
+
+
 def drafted_cells(draft: Draft, state: SelfRAGState, context: Context) -> list[Cell]:
     """Return the cells of a drafted comparison, one for each of its claims."""
     return cells_of(draft["text"], things_of(state), most_segments(state, context))
@@ -178,8 +184,8 @@ def answer_of(
     sections = list(dict.fromkeys(map(_heading_of, segments)))
     if things:
         cells = [cell for segment in segments for cell in cells_of(segment["text"], things, MOST_SEGMENTS)]
-        claim_of = dict(zip(cells, claims, strict=True))
-        text, claims = as_table(in_rows(cells, things), things), [claim_of[cell] for cell in in_rows(cells, things)]
+        claim_of, cells = dict(zip(cells, claims, strict=True)), in_rows(cells, things)
+        text, claims = as_table(cells, things), [claim_of[cell] for cell in cells]
     elif headed and len(sections) > 1 and all(sections):
         segments = sorted(segments, key=lambda one: sections.index(_heading_of(one)))
         text = "\n\n".join(

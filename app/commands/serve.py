@@ -79,7 +79,7 @@ def application(settings: Settings, options: argparse.Namespace, screen: Screen)
     documents = Documents(rag, library, uploads, sample, tokens or People)
     for pattern in documents.unmatched():
         screen.note(
-            f"no document fits “only {shown(pattern)}” of the tokens file, which so keeps nothing from anybody."
+            f"“only {shown(pattern)}” in the tokens file matches no document and protects none: check its spelling."
         )
     threads = opened_threads(settings, screen)
     feedback = open_feedback(settings, threads)

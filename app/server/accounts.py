@@ -26,7 +26,7 @@ class Spent:
 
 @dataclass
 class Accounts:
-    """Counts for each person of a server; with an audit log a start goes on with what it says of today."""
+    """Counts what each person asks and spends; after a restart it continues from today's entries in the audit log."""
 
     people: Callable[[], People] = People
     audit: Audit | None = None
@@ -49,7 +49,7 @@ class Accounts:
                 raise QuotaError(what, most, max(1, round((tomorrow - now).total_seconds())))
 
     def began(self, run: Run) -> None:
-        """Record a run before anything is read for it. Raises `RequestError` where it cannot be."""
+        """Record a run before anything is read for it. Raises `QuotaError`, or `RequestError` if it cannot be."""
         self.admit(run.owner)
         self.record("asked", run.owner, run=run.id, kind=run.kind, thread=run.thread, question=run.question)
 
@@ -75,13 +75,13 @@ class Accounts:
             log.error("%s", error)
 
     def record(self, what: str, owner: str, **more: object) -> None:
-        """Count what needs the models, and add an entry to the log, if there is one.
+        """Add an entry to the log, if there is one, and count what needs the models.
 
-        Raises `RequestError` where it cannot be.
+        Raises `RequestError` if the entry cannot be written.
         """
-        self._today(owner).questions += what in COUNTED
         if self.audit:
             self.audit.add(what, owner, **more)
+        self._today(owner).questions += what in COUNTED
 
     def close(self) -> None:
         """Close the log."""

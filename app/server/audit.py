@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from core.errors import RequestError
-from core.files import make_private_folder
+from core.files import make_private_folder, open_regular
 from core.json_lines import append, open_lines
 from core.text import as_json, shown
 
@@ -22,10 +23,10 @@ Entry = dict[str, Any]
 class Chain:
     """The entries of a log as they are read: each holds the SHA-256 of the line before it, the first none."""
 
-    def __init__(self, told: Callable[[Entry], None] = lambda entry: None) -> None:
+    def __init__(self, on_entry: Callable[[Entry], None] = lambda entry: None) -> None:
         self.entries = 0
         self.last = ""
-        self._told = told
+        self._on_entry = on_entry
         self._whole = True
 
     def follow(self, line: bytes) -> bool:
@@ -36,7 +37,7 @@ class Chain:
         except (ValueError, TypeError, KeyError, RecursionError):
             follows = False
         if follows:
-            self._told(entry)
+            self._on_entry(entry)
             self.entries, self.last = self.entries + 1, hash_of(line)
         self._whole = bool(follows)
         return self._whole
@@ -45,10 +46,10 @@ class Chain:
 class Audit:
     """An append-only log, which one process writes at a time; a change or a lost line in it shows."""
 
-    def __init__(self, path: Path, read: Callable[[Entry], None] = lambda entry: None) -> None:
+    def __init__(self, path: Path, on_entry: Callable[[Entry], None] = lambda entry: None) -> None:
         """Open a log, and read what is in it. Raises `RequestError` for one that was changed or cannot be written."""
         self._path = path.expanduser()
-        self._chain = Chain(read)
+        self._chain = Chain(on_entry)
         self._lock = FileLock(f"{self._path}.lock")
         try:
             make_private_folder(self._path.parent)
@@ -70,9 +71,12 @@ class Audit:
         at = datetime.now(UTC).isoformat(timespec="milliseconds")
         known = {"entry": self._chain.entries + 1, "at": at, "who": who, "what": what}
         line = as_json({**known, **more, "before": self._chain.last}).encode("utf-8", "replace") + b"\n"
+        size = os.fstat(self._descriptor).st_size
         try:
             append(self._descriptor, line)
         except OSError as error:
+            with suppress(OSError):  # a part of the line may be written, behind which none would follow
+                os.ftruncate(self._descriptor, size)
             raise _unwritable(self._path, error) from error
         self._chain.entries, self._chain.last = self._chain.entries + 1, hash_of(line)
 
@@ -83,11 +87,11 @@ class Audit:
             self._lock.release()
 
 
-def verified(path: Path, told: Callable[[Entry], None]) -> Chain:
-    """Read a log, also while a server writes it, and tell its entries. Raises `RequestError` where it was changed."""
-    chain = Chain(told)
+def verified(path: Path, on_entry: Callable[[Entry], None]) -> Chain:
+    """Read a log, also while a server writes it, passing on each entry. Raises `RequestError` where it was changed."""
+    chain = Chain(on_entry)
     try:
-        with path.expanduser().open("rb") as file:
+        with open_regular(path.expanduser()) as file:
             for line in file:
                 if not chain.follow(line) and line.endswith(b"\n"):  # one that is being written has no end
                     raise changed(path, chain)

@@ -56,7 +56,7 @@ class Documents:
         self._sample = sample
         self._asks_sample = sample is not None
         self._roots: list[bytes] = []
-        self._names: dict[str, tuple[People, Names]] = {}
+        self._names: dict[str, tuple[Visible | None, Names]] = {}
         self._people = people
         self._readers: dict[str, tuple[People, Visible]] = {}
         self._rags: dict[tuple[str, bool], tuple[Visible | None, SelfRAG]] = {}
@@ -164,11 +164,11 @@ class Documents:
 
     def names_for(self, owner: str) -> Names:
         """Return the names of the documents as the owner may know them: none is longer for one that is hidden."""
-        people = self._people()
-        if owner not in self._names or self._names[owner][0] is not people:
-            known = filter(people.readable_by(owner) if owner else None, self._roots)
+        visible = self.visible_to(owner)
+        if owner not in self._names or self._names[owner][0] is not visible:
+            known = filter(visible, self._roots)
             names = Names(map(os.fsdecode, [*known, os.fsencode(self._uploads.folder)]))
-            self._names[owner] = people, names
+            self._names[owner] = visible, names
         return self._names[owner][1]
 
     def require_readable(self, owner: str, source: str) -> None:
@@ -178,7 +178,7 @@ class Documents:
             raise NotFoundError("You may no longer read the document of this citation.")
 
     def unmatched(self) -> list[str]:
-        """Return the patterns of the people's rules that fit no document, as one that is misspelt does."""
+        """Return the patterns of the people's rules that match no document: they may be misspelt."""
         paths = list(self.library.store.records())
         return [one.pattern for one in self._people().rules if not any(map(one.fits, paths))]
 

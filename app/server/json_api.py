@@ -275,8 +275,7 @@ def json_api(service: Service) -> APIRouter:
     @router.put("/documents/{name:path}", tags=["documents"], openapi_extra=RAW_BODY)
     async def put_document(name: str, owner: Owner, request: Request) -> Response:
         """Store the body as a document and index it; the answer says what was read, or why it was left out."""
-        service.accounts.record("uploaded", owner, document=name)
-        return json_response(await service.require_documents().put(owner, name, request.stream()))
+        return json_response(await service.put(owner, name, request.stream()))
 
     @router.delete("/documents/{name:path}", tags=["documents"], status_code=204)
     async def remove_document(name: str, owner: Owner) -> Response:

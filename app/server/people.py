@@ -151,7 +151,11 @@ class _Reading:
             elif NAME.fullmatch(word):
                 groups.add(word)
             else:
-                raise self._wrong("Line {}", number, "has behind the token what is no group, questions=N or tokens=N.")
+                raise self._wrong(
+                    "Line {}",
+                    number,
+                    "has a word after the token that is neither a group nor questions=N nor tokens=N.",
+                )
 
     def people(self) -> People:
         if not self._tokens:
@@ -165,7 +169,7 @@ class _Reading:
         for number, _, readers in self._rules:
             if unknown := sorted(readers - known):
                 raise self._wrong(
-                    "Line {}", number, f"names {unknown[0]}, who has no token, and no group of any that has."
+                    "Line {}", number, f"names {unknown[0]}, which is neither a person nor a group of this file."
                 )
         return People(
             tuple(self._tokens),
@@ -180,7 +184,9 @@ class _Reading:
         except ValueError:
             readers = []
         if not readers or not all(map(NAME.fullmatch, readers)):
-            raise self._wrong("Line {}", number, "is not only, a pattern and who may read what it fits, each a name.")
+            raise self._wrong(
+                "Line {}", number, "is not of the form only PATTERN NAME…, each NAME a person or a group."
+            )
         return pattern, frozenset(readers)
 
     def _wrong(self, what: str, number: int, why: str) -> RequestError:

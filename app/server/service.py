@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import AsyncIterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date
@@ -142,6 +142,12 @@ class Service(Asking):
         if self.threads is None:
             raise UnknownRunError
         return await self.threads.run(id_, owner)
+
+    async def put(self, owner: str, name: str, body: AsyncIterable[bytes]) -> dict[str, Any]:
+        """Record an upload, and store it: see `Documents.put`."""
+        documents = self.require_documents()
+        self.accounts.record("uploaded", owner, document=name)
+        return await documents.put(owner, name, body)
 
     def require_documents(self) -> Documents:
         """Return the documents. Raises `NotFoundError` where there are none."""

@@ -39,18 +39,18 @@ def search_keywords(
     passages: int,
     only: Ids | None = None,
     *,
-    apart: bool = False,
+    own_statistics: bool = False,
 ) -> list[tuple[int, float]]:
     """Return the ``count`` best of ``passages`` by BM25 as (id, score), best first; ``only`` are allowed ids.
 
-    Where the question's terms occur more than 10,000 times, only 1,000 candidates are ranked. With ``apart`` the others
-    count for nothing: how often a word stands in them would show in the order.
+    Where the question's terms occur more than 10,000 times, only 1,000 candidates are ranked. With ``own_statistics``
+    the frequencies are those of ``only``: how often a word stands in what one may not read would show in the order.
     """
     terms = fts_terms(question)
     if not terms or (only is not None and not len(only)):
         return []
-    if apart and only is not None:
-        return _rank_apart(connection, terms, only)[:count]
+    if own_statistics and only is not None:
+        return _rank_among(connection, terms, only)[:count]
     query = " OR ".join(terms)
     if passages * len(terms) <= _RANKED:
         return _rank_all(connection, query, count, only)
@@ -64,7 +64,7 @@ def search_keywords(
     return _rank_candidates(connection, candidates, weights)[:count]
 
 
-def _rank_apart(connection: sqlite3.Connection, terms: Sequence[str], only: Ids) -> list[tuple[int, float]]:
+def _rank_among(connection: sqlite3.Connection, terms: Sequence[str], only: Ids) -> list[tuple[int, float]]:
     """Rank as if there were no other passages than ``only``, which are sorted."""
     all_matches = "SELECT rowid FROM words WHERE words MATCH ? AND rowid BETWEEN ? AND ?"
     first, last = int(only[0]), int(only[-1])

@@ -128,14 +128,16 @@ class _Found:
     query: str
     vector: Vectors
     only: Ids | None
-    apart: bool
+    own_statistics: bool
 
     def near(self, count: int) -> list[int]:
         return self.vectors.search(self.snapshot, self.vector, count, self.only)
 
     def by_words(self, count: int) -> list[tuple[int, float]]:
         snapshot = self.snapshot
-        return search_keywords(snapshot.connection, self.query, count, snapshot.passages, self.only, apart=self.apart)
+        return search_keywords(
+            snapshot.connection, self.query, count, snapshot.passages, self.only, own_statistics=self.own_statistics
+        )
 
     def passages(self, ids: Sequence[int]) -> dict[int, Document]:
         found = rows.get_passages(self.snapshot.connection, ids)

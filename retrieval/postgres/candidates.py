@@ -47,12 +47,15 @@ class Condition:
 
     def __init__(self, connection: Connection, filter_: Filter | None, visible: Visible | None) -> None:
         """Translate a filter for the state that the connection reads; only a ``visible`` path's passages match."""
-        self.all_match, self.apart = not filter_ and not visible, visible is not None
+        self.all_match, self.own_statistics = not filter_ and not visible, visible is not None
         filter_ = filter_ or Filter()
         documents = None
+        self._documents: list[Any] = []
         if filter_.sources or visible:
-            paths = connection.execute("SELECT id, path FROM documents WHERE passages > 0")
-            documents = matching(paths, filter_.sources, visible)
+            found = connection.execute("SELECT id, path, passages FROM documents WHERE passages > 0").fetchall()
+            documents = matching(((id_, path) for id_, path, _ in found), filter_.sources, visible)
+            matched = set(documents)
+            self._documents = [one for one in found if one[0] in matched]
         first, last = filter_.pages or (None, None)
         since, until = (day and day.isoformat() for day in (filter_.since, filter_.until))
         self.parameters = {"documents": documents, "first": first, "last": last, "since": since, "until": until}
@@ -70,17 +73,15 @@ class Condition:
         Others count for nothing: how often a word stands in them would show in the order. Of many passages it is
         estimated from whole documents, drawn by their paths.
         """
-        query = "SELECT id, path, passages FROM documents WHERE id = ANY(%s)"
-        documents = connection.execute(query, (self.parameters["documents"],)).fetchall()
         drawn, size = [], 0
-        for id_, _, passages in sorted(documents, key=lambda row: (crc32(row[1]), row[1])):
+        for id_, _, passages in sorted(self._documents, key=lambda row: (crc32(row[1]), row[1])):
             if size < _DRAWN:
                 drawn.append(id_)
                 size += passages
         counts = ", ".join(["count(*)", *["count(*) FILTER (WHERE words @@ %s::tsquery)"] * len(words)])
         counting = f"SELECT {counts} FROM ({_OF_DOCUMENTS}) AS drawn"  # noqa: S608 - of constants
         row: Any = connection.execute(counting.encode(), (*(f"'{word}'" for word in words), drawn, _DRAWN)).fetchone()
-        total = sum(passages for _, _, passages in documents)
+        total = sum(passages for _, _, passages in self._documents)
         each = total / max(1, row[0])
         least = each / 2 if each > 1 else 0.0
         return {"": total} | {word: max(least, each * count) for word, count in zip(words, row[1:], strict=True)}
@@ -118,7 +119,7 @@ class Found:
         if not self._words:
             return []
         tokens = 0
-        if self._only.apart:
+        if self._only.own_statistics:
             frequencies = self._only.frequencies(self._connection, self._words)
         else:
             rows = list(self._connection.execute(_FREQUENCIES.encode(), (["", *self._words],)))

@@ -1,5 +1,6 @@
 """The audit log and the quotas of a server."""
 
+import errno
 import json
 import os
 import signal
@@ -15,6 +16,7 @@ import pytest
 from fastapi import FastAPI
 
 from app.cli import main
+from app.server import audit
 from app.server.accounts import Accounts
 from app.server.application import create_app
 from app.server.asking import ServerOptions
@@ -129,6 +131,24 @@ async def test_a_question_that_cannot_be_recorded_is_not_asked(tmp_path: Path) -
         assert (refused.status_code, "nothing is asked without" in refused.text) == (400, True)
         assert (await client.get("/api/runs", headers=ANN)).json() == {"runs": []}
     assert entries(tmp_path / "audit.jsonl") == []
+
+
+def test_a_line_of_which_a_part_could_be_written_leaves_the_log_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(descriptor: int, line: bytes) -> None:
+        os.write(descriptor, line[:9])
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    accounts = Accounts.of(lambda: People(TOKENS, quotas={"ann": Quota(questions=1)}), tmp_path / "audit.jsonl")
+    with monkeypatch.context() as disk:
+        disk.setattr(audit, "append", full)
+        with pytest.raises(RequestError, match="No space left"):
+            accounts.record("asked", "ann", question="one")
+    accounts.admit("ann")
+    accounts.record("asked", "ann", question="two")
+    accounts.close()
+    assert [one["question"] for one in entries(tmp_path / "audit.jsonl")] == ["two"]
 
 
 @pytest.mark.parametrize(("quota", "what"), [(Quota(questions=2), "2 questions"), (Quota(tokens=1), "1 tokens")])

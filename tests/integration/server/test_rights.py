@@ -141,10 +141,10 @@ def test_a_file_of_an_own_name_may_be_uploaded_whatever_the_rules(tmp_path: Path
 @pytest.mark.parametrize(
     ("lines", "told"),
     [
-        ("only secret nobody\n", "Line 3 of .* names nobody, who has no token"),
-        ("only 'secret bob\n", "Line 3 of .* is not only, a pattern and who"),
-        ("only secret b/b\n", "Line 3 of .* is not only, a pattern and who"),
-        ("eve 0123456789abcdef ques=3\n", "Line 3 of .* has behind the token what is no group"),
+        ("only secret nobody\n", "Line 3 of .* names nobody, which is neither a person nor a group"),
+        ("only 'secret bob\n", "Line 3 of .* is not of the form only PATTERN NAME"),
+        ("only secret b/b\n", "Line 3 of .* is not of the form only PATTERN NAME"),
+        ("eve 0123456789abcdef ques=3\n", "Line 3 of .* has a word after the token that is neither a group"),
         ("eve 0123456789abcdef ann\n", "ann is a person and a group in"),
     ],
 )
