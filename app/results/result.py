@@ -93,8 +93,8 @@ class Result(BaseModel, frozen=True):
     question: str
     standalone: str
     answer: str
-    length: types.Length
-    left_out: list[str]
+    length: types.Length = "short"  # what has a default is not in the answers that an older version kept
+    left_out: list[str] = []
     outcome: types.Outcome | None
     stop_reason: types.StopReason | None
     queries: list[str]
@@ -106,7 +106,7 @@ class Result(BaseModel, frozen=True):
     used_retrieval: bool
     support_level: types.SupportLevel | None
     usefulness_rating: int | None
-    confidence: float | None
+    confidence: float | None = None
     claims: list[ResultClaim]
     citations: list[types.Citation]
     conflicts: list[types.Conflict]

@@ -1,9 +1,10 @@
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from app.results.result import Results, result_of
+from app.results.result import Result, Results, result_of
 from app.terminal.screen import Screen
 from app.terminal.show import first_search, numbered_answer, plain_tokens, show_costs
 from core.errors import RequestError
@@ -18,6 +19,14 @@ STEPS = [
     {"node": "decide", "seconds": 0.1, "decided": {"route": "retrieve", "verdict": verdict("retrieve")}},
     {"node": "finish", "seconds": 0.1, "decided": {"outcome": "grounded", "stop_reason": "accepted"}},
 ]
+KEPT = sorted((Path(__file__).parent / "kept").iterdir())  # results as earlier versions kept them, by their day
+
+
+@pytest.mark.parametrize("kept", KEPT, ids=lambda path: path.stem)
+def test_an_answer_that_an_earlier_version_kept_is_read(kept: Path) -> None:
+    read = Result.model_validate_json(kept.read_text())
+    assert (read.outcome, read.citations[0]["quote"]) == ("grounded", read.answer)
+    assert "A run of Self-RAG: grounded" in read.picture().svg
 
 
 def ended(best: Any, outcome: str, reason: str, **changes: Any) -> Any:
