@@ -2,7 +2,7 @@
 
 import sqlite3
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain
 
 import numpy as np
@@ -18,6 +18,8 @@ from retrieval.question_terms import WEIGHTS, idf, terms_of
 _RANKED = 10_000  # occurrences of a question's terms up to which FTS5 ranks them all
 _LISTED = 50_000  # matches of the rarest terms that are listed beyond that
 _CANDIDATES = 1_000  # of these are ranked by all terms
+_RARE = 6  # one who may read a part lists a term that at most one in so many of these passages has
+_BLOCKS, _BLOCK = 64, 16  # of passages, evenly spread over those that one may read: in these each term is counted
 _HIGHEST = (1 << 63) - 1
 _MATCHES = "SELECT rowid FROM words WHERE words MATCH ? AND rowid BETWEEN ? AND ? LIMIT ?"
 _BM25 = f"bm25({', '.join(map(str, WEIGHTS))})"
@@ -65,18 +67,33 @@ def search_keywords(
 
 
 def _rank_among(connection: sqlite3.Connection, terms: Sequence[str], only: Ids) -> list[tuple[int, float]]:
-    """Rank as if there were no other passages than ``only``, which are sorted."""
-    all_matches = "SELECT rowid FROM words WHERE words MATCH ? AND rowid BETWEEN ? AND ?"
-    first, last = int(only[0]), int(only[-1])
-    readable, sums = np.zeros(last + 1, dtype=bool), np.zeros(last + 1)
+    """Rank as if there were no other passages than ``only``, which are sorted.
+
+    The matches of the rarest terms are listed; how many have one of the others is estimated.
+    """
+    if len(only) <= _CANDIDATES:
+        return _rank_candidates(connection, only.tolist(), dict.fromkeys(terms))
+    readable, sums = np.zeros(int(only[-1]) + 1, dtype=bool), np.zeros(int(only[-1]) + 1)
     readable[only] = True
-    weights: dict[str, float] = {}
-    for term in terms:
-        ids = np.fromiter(chain.from_iterable(connection.execute(all_matches, (term, first, last))), dtype=np.int64)
-        ids = ids[readable[ids]]
-        if len(ids):
-            weights[term] = idf(len(ids), len(only))
-            sums[ids] += weights[term]
+
+    def matches(term: str, first: int, last: int) -> Ids:
+        rows = connection.execute(_MATCHES, (term, int(only[first]), int(only[last]), -1))
+        ids = np.fromiter(chain.from_iterable(rows), dtype=np.int64)
+        return ids[readable[ids]]
+
+    starts = np.linspace(0, len(only) - _BLOCK, _BLOCKS).astype(int).tolist()
+    counts = {term: sum(len(matches(term, at, at + _BLOCK - 1)) for at in starts) for term in terms}
+    each = len(only) / (_BLOCK * _BLOCKS)
+    weights: dict[str, float | None] = {}
+    left = most = max(_CANDIDATES, min(_LISTED, len(only) // _RARE))
+    for term in sorted(terms, key=lambda term: counts[term]):
+        number = each * counts[term]
+        if left == most or number <= left:
+            found = matches(term, 0, -1)
+            left, number = left - len(found), len(found)
+            sums[found] += idf(number, len(only)) if number else 0
+        if number:
+            weights[term] = idf(number, len(only))
     found = np.flatnonzero(sums)
     best: list[int] = found[np.argsort(-sums[found], kind="stable")[:_CANDIDATES]].tolist()
     return _rank_candidates(connection, best, weights) if best else []
@@ -132,9 +149,9 @@ def _candidates(
 
 
 def _rank_candidates(
-    connection: sqlite3.Connection, candidates: Sequence[int], weights: dict[str, float]
+    connection: sqlite3.Connection, candidates: Sequence[int], weights: Mapping[str, float | None]
 ) -> list[tuple[int, float]]:
-    """Rank candidates by BM25 with the terms' weights over all passages, not over the candidates alone."""
+    """Rank candidates by BM25 with the terms' weights over all passages; None is that over the candidates alone."""
     connection.execute(f"CREATE VIRTUAL TABLE temp.few USING fts5 ({WORDS})")
     try:
         marks = ",".join(map(str, candidates))
@@ -145,7 +162,8 @@ def _rank_candidates(
         for term, weight in weights.items():
             sql = f"SELECT rowid, -rank FROM few WHERE few MATCH ? AND rank MATCH '{_BM25}'"  # noqa: S608
             rows = connection.execute(sql, (term,)).fetchall()
-            ratio = weight / idf(len(rows), len(candidates))  # BM25 is proportional to the weight
+            # BM25 is proportional to the weight.
+            ratio = 1.0 if weight is None else weight / idf(len(rows), len(candidates))
             for id_, score in rows:
                 scores[id_] += score * ratio
     finally:

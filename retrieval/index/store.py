@@ -12,7 +12,7 @@ from core.errors import IndexDamaged, RequestError, damaged
 from retrieval.filters import Filter, Visible
 from retrieval.index import document_rows as rows
 from retrieval.index import schema
-from retrieval.index.condition import fitting_ids
+from retrieval.index.condition import Owned
 from retrieval.index.database import Database
 from retrieval.index.faiss_index import Ids
 from retrieval.index.keyword_search import search_keywords
@@ -46,6 +46,7 @@ class PassageStore(Store):
         self.model = model
         self.default_search = search
         self._keyword_index_checked = False
+        self._owned: Owned | None = None
 
     def roots(self) -> Roots:
         with self.database.reading() as connection:
@@ -90,7 +91,7 @@ class PassageStore(Store):
 
     def has_fitting(self, filter: Filter, visible: Visible | None = None) -> bool:  # noqa: A002 - the stores' name
         with self.database.reading() as connection:
-            ids = fitting_ids(connection, filter, visible)
+            ids = self._fitting(Snapshot.of(connection), filter, visible)
             return ids is None or len(ids) > 0
 
     def _search(
@@ -116,7 +117,13 @@ class PassageStore(Store):
         if not self._keyword_index_checked and not keyword_index_is_intact(self.database.folder, snapshot):
             raise damaged()
         self._keyword_index_checked = True  # once: passages that it has lost would silently never be found
-        return _Found(snapshot, self.vectors, query, vector, fitting_ids(connection, only, visible), bool(visible))
+        return _Found(snapshot, self.vectors, query, vector, self._fitting(snapshot, only, visible), bool(visible))
+
+    def _fitting(self, snapshot: Snapshot, only: Filter | None, visible: Visible | None) -> Ids | None:
+        if not only and not visible:
+            return None
+        self._owned = owned = Owned.of(snapshot, self._owned)
+        return owned.fitting(snapshot.connection, only or Filter(), visible)
 
 
 @dataclass

@@ -5,13 +5,15 @@ import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from retrieval.filters import Filter
+from retrieval.index import document_rows as rows
 from retrieval.index import keyword_search as words
-from retrieval.index.condition import fitting_ids
+from retrieval.index.condition import Owned
 from retrieval.index.keyword_search import fts_terms, search_keywords
-from retrieval.index.schema import WORDS
+from retrieval.index.schema import WORDS, Snapshot
 from retrieval.index.store import PassageStore
 from tests.unit.retrieval.fakes import store_of
 
@@ -76,7 +78,26 @@ def shelf(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PassageStore]:
 
 def found(store: PassageStore, question: str, only: Filter | None = None) -> list[tuple[int, float]]:
     with store.database.reading() as connection:
-        return search_keywords(connection, question, 10, 1_500, fitting_ids(connection, only))
+        snapshot = Snapshot.of(connection)
+        ids = Owned.of(snapshot, None).fitting(connection, only) if only else None
+        return search_keywords(connection, question, 10, 1_500, ids)
+
+
+def test_who_may_read_a_part_gets_the_order_of_a_library_of_that_part(shelf: PassageStore, tmp_path: Path) -> None:
+    with shelf.database.reading() as connection:
+        everything = list(connection.execute("SELECT id, text FROM passages ORDER BY id"))
+    part = {id_: text for id_, text in everything if "common7" in text or "common3" in text}  # most of them
+    assert 1_024 < len(part) < 1_400
+    question = "common7 common1 common3 rare7 rare9"
+
+    def ranked(store: PassageStore, only: list[int]) -> list[tuple[str, float]]:
+        with store.database.reading() as connection:
+            best = search_keywords(connection, question, 10, 9, np.array(only), own_statistics=True)
+            passages = rows.get_passages(connection, [id_ for id_, _ in best])
+        return [(passages[id_].page_content, round(score, 6)) for id_, score in best]
+
+    with store_of(list(part.values()), tmp_path) as alone:
+        assert ranked(shelf, list(part)) == ranked(alone, list(range(1, len(part) + 1)))
 
 
 @pytest.mark.parametrize("question", ["common1 rare7 rare9", "rare3 common2 common5 common7", "rare1 rare2 rare3"])
