@@ -34,8 +34,8 @@ test-browser: ## the tests of the page in a Chromium, where there is one: about 
 unit: ## the unit tests alone
 	$(PYTHON) -m pytest -n 2 --dist worksteal tests/unit
 
-notebook: ## run the notebook and keep its outputs, for readers on the web: about three minutes
-	$(PYTHON:%python=%jupyter-execute) --inplace notebooks/self_rag.ipynb
+notebook: ## run the notebooks and keep their outputs, for readers on the web: about four minutes
+	$(PYTHON:%python=%jupyter-execute) --inplace notebooks/self_rag.ipynb notebooks/agent.ipynb
 
 bench: ## what a question costs, against plain retrieve-and-generate and peers: about half an hour
 	$(PYTHON) -m benchmarks.overhead

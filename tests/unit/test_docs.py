@@ -176,8 +176,9 @@ def test_every_key_of_the_state_is_explained_and_no_other() -> None:
     assert set(re.findall(r"`(\w+)`", "".join(cells))) == set(SelfRAGState.__annotations__)
 
 
-def test_the_notebook_has_the_outputs_of_a_whole_run_and_no_path_of_a_machine() -> None:
-    notebook = json.loads(read("notebooks/self_rag.ipynb"))
+@pytest.mark.parametrize("name", ["self_rag", "agent"])
+def test_a_notebook_has_the_outputs_of_a_whole_run_and_no_path_of_a_machine(name: str) -> None:
+    notebook = json.loads(read(f"notebooks/{name}.ipynb"))
     cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
     assert [cell["execution_count"] for cell in cells] == list(range(1, len(cells) + 1)), "run make notebook"
     assert not [output for cell in cells for output in cell["outputs"] if output["output_type"] == "error"]
