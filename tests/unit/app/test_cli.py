@@ -60,8 +60,6 @@ def test_days_in_the_wrong_order_are_named() -> None:
         ["why", "--source", " "],
         ["index", "--exclude", ""],
         ["index", "--verify", "--page", "3"],
-        ["eval"],
-        ["eval", "set.jsonl", "--systems", "best"],
     ],
 )
 def test_a_wrong_option_is_a_wrong_request(words: list[str]) -> None:

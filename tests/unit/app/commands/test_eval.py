@@ -185,6 +185,8 @@ def test_a_wrong_set_leaves_no_folder(folder: Path) -> None:
     (folder / "bad.jsonl").write_text("{}")
     with pytest.raises(RequestError, match="question is missing"):
         evaluate(parse(["eval", "bad.jsonl", "--docs", "docs"]))
+    with pytest.raises(RequestError, match="has no paragraphs to choose from"):
+        evaluate(options("--paragraphs", "1-2"))
     assert not (folder / "eval").exists()
 
 
