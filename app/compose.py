@@ -105,14 +105,7 @@ def calibration_of(critic: str, settings: Settings) -> Calibration | None:
 def limits_of(settings: Settings) -> Limits:
     """The default limits, longer where the embedded model writes or judges, with those that the settings name."""
     defaults = EMBEDDED_LIMITS if settings.uses_embedded else REMOTE_LIMITS
-    named = {
-        "rewrites": settings.selfrag_limit_rewrites,
-        "drafts": settings.selfrag_limit_drafts,
-        "segments": settings.selfrag_limit_segments,
-        "model_calls": settings.selfrag_limit_calls,
-        "tokens": settings.selfrag_limit_tokens,
-        "seconds": settings.selfrag_limit_seconds,
-    }
+    named = {name: getattr(settings, f"selfrag_limit_{name.removeprefix('model_')}") for name in Limits.model_fields}
     return defaults.model_copy(update=_given(named))
 
 

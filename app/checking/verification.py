@@ -65,8 +65,7 @@ async def verify(
     passages = await passages_for(one, services, context, question)
     charged = services.with_budget(budget)
     if question:
-        evidence = await evidence_for(question, passages, charged, context)
-        claim = await verdict_on_answer(one.statement, evidence, charged, context)
+        claim = await verdict_on_answer(one.statement, question, passages, charged, context)
     else:
         claim = await verdict_on(one.statement, passages, charged, context)
     if budget.limit:
@@ -107,20 +106,20 @@ async def verdict_on(one: Statement, passages: list[Passage], services: Services
     return contradicted or ({**claim, "quote": None} if unsupported else claim)
 
 
-async def evidence_for(question: str, passages: list[Passage], services: Services, context: Context) -> Evidence:
-    """Return the passages that are relevant to the question, or all if none is, as an answer's claims have them."""
+async def verdict_on_answer(
+    one: Statement, question: str, passages: list[Passage], services: Services, context: Context
+) -> Claim:
+    """Return a claim as the graph judges that of an answer, or contradicted if unsupported and denied by a sentence.
+
+    It is judged by the passages that are relevant to the question, or by all if none is.
+    """
     grades = await grades_of(question, passages, [readable(one) for one in passages], services, context)
     relevant = [passage for passage, grade in zip(passages, grades, strict=True) if RELEVANCE.is_positive(grade)]
-    return Evidence(question, relevant or passages, elsewhere=passages)
-
-
-async def verdict_on_answer(one: Statement, evidence: Evidence, services: Services, context: Context) -> Claim:
-    """Return a claim as the graph judges that of an answer, or contradicted if unsupported and denied by a sentence."""
+    evidence = Evidence(question, relevant or passages, elsewhere=passages)
     claim = await check_claim(one, evidence, services, context)
     if is_supported(claim):
         return claim
-    contradicted = await _contradicted(claim, with_lead_in(one.text, one.context), evidence.elsewhere)
-    return contradicted or claim
+    return await _contradicted(claim, with_lead_in(one.text, one.context), passages) or claim
 
 
 async def _contradicted(claim: Claim, whole: str, passages: Sequence[Passage]) -> Claim | None:

@@ -4,8 +4,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from pydantic import SecretStr
 
-from app import libraries
+from app import Settings, libraries
 from models import model_files as files
 from tests.command_line import MODELS_FOLDER, Program, new_program
 from tests.integration.hasty import hasty  # noqa: F401
@@ -27,6 +28,15 @@ def server() -> Iterator[OpenAIServer]:
 @pytest.fixture
 def program(tmp_path: Path, server: OpenAIServer, embedding_model: None) -> Program:
     return new_program(tmp_path, SELFRAG_CALL_SECONDS="20", OPENAI_BASE_URL=server.base_url, OPENAI_API_KEY="right")
+
+
+@pytest.fixture
+def settings(server: OpenAIServer, tmp_path: Path, embedding_model: None) -> Settings:
+    """The model server and an empty home, for what is asked from Python."""
+    home = tmp_path / "own"
+    home.mkdir()
+    (home / "models").symlink_to(MODELS_FOLDER)
+    return Settings(openai_base_url=server.base_url, openai_api_key=SecretStr("right"), selfrag_home=home)
 
 
 @pytest.fixture

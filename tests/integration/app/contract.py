@@ -31,7 +31,6 @@ def keep_to_the_contract(result: Any) -> None:
         assert conflict["citations"]
         assert set(conflict["citations"]) <= cited
     assert result["used_retrieval"] is (result["outcome"] in ("grounded", "partially_grounded"))
-    assert result["support_level"] == level_of(result["claims"])
     assert result["usefulness_rating"] in (None, 1, 2, 3, 4, 5)
     assert result["usefulness"] is not None or result["usefulness_rating"] is None
     texts = {passage["id"]: passage["text"] for passage in result["passages"]}
@@ -79,11 +78,3 @@ def a_candidate(candidate: Any, texts: dict[str, str]) -> None:
             assert claim["label"] in ("fully supported", "partially supported")
             assert claim["quote"]["passage"] in candidate["passages"]
             assert texts[claim["quote"]["passage"]][claim["quote"]["start"] : claim["quote"]["end"]]
-
-
-def level_of(claims: Any) -> str | None:
-    """The lowest support of the claims."""
-    labels = {claim["label"] for claim in claims}
-    if labels <= {"fully supported"}:
-        return "fully" if labels else None
-    return "partially" if labels <= {"fully supported", "partially supported"} else "no"

@@ -10,21 +10,19 @@ from langchain.agents import create_agent
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, StateGraph
-from pydantic import SecretStr
 from typing_extensions import TypedDict
 
 from app import Context, SelfRAG, Settings
 from app.agents import CHECK
 from app.checking.checked_text import CheckedText
 from core.errors import ModelError
-from tests.command_line import MODELS_FOLDER
-from tests.integration.openai_server import OpenAIServer
 from tests.scripted import ScriptedChat
 
 RENT = "When does the tenant pay the monthly rent?"
 ANSWER, DOGS = "The tenant pays the monthly rent in advance.", "Dogs are allowed in the garden."
 WRONG = "The tenant pays the monthly rent in gold."
 UNSUPPORTED = f"{WRONG} [not supported by the documents]"
+CALL = {"name": "ask_documents", "args": {"question": RENT}, "id": "1", "type": "tool_call"}
 
 
 class Agent(ScriptedChat):
@@ -35,11 +33,7 @@ class Agent(ScriptedChat):
 
 
 @pytest.fixture
-async def rag(server: OpenAIServer, tmp_path: Path, docs: Path, embedding_model: None) -> AsyncIterator[SelfRAG]:
-    home = tmp_path / "own"
-    home.mkdir()
-    (home / "models").symlink_to(MODELS_FOLDER)
-    settings = Settings(openai_base_url=server.base_url, openai_api_key=SecretStr("right"), selfrag_home=home)
+async def rag(settings: Settings, docs: Path) -> AsyncIterator[SelfRAG]:
     async with SelfRAG.open(docs, settings=settings) as opened:
         yield opened
         opened.close()
@@ -52,8 +46,7 @@ async def answered(rag: SelfRAG, *script: Any, **settings: Any) -> list[BaseMess
 
 
 async def test_an_agent_asks_and_gets_the_answer_with_its_quotes_and_the_result(rag: SelfRAG) -> None:
-    call = {"name": "ask_documents", "args": {"question": RENT}, "id": "1", "type": "tool_call"}
-    agent = create_agent(Agent(script=[AIMessage("", tool_calls=[call]), ANSWER]), tools=[rag.as_tool()])
+    agent = create_agent(Agent(script=[AIMessage("", tool_calls=[CALL]), ANSWER]), tools=[rag.as_tool()])
     told = (await agent.ainvoke({"messages": [HumanMessage(RENT)]}))["messages"][2]
     assert isinstance(told, ToolMessage)
     assert told.content == f"{ANSWER} [1]\n[1] lease.md · Lease: “{ANSWER}”"
@@ -103,9 +96,8 @@ async def test_each_question_of_a_conversation_has_its_own_redrafts(rag: SelfRAG
     assert len(model.calls) == 4
 
 
-async def test_a_message_that_calls_a_tool_or_says_nothing_is_not_checked(rag: SelfRAG, server: OpenAIServer) -> None:
-    call = {"name": "ask_documents", "args": {"question": RENT}, "id": "1", "type": "tool_call"}
-    model = Agent(script=[AIMessage(WRONG, tool_calls=[call]), "…"])
+async def test_a_message_that_calls_a_tool_or_says_nothing_is_not_checked(rag: SelfRAG) -> None:
+    model = Agent(script=[AIMessage(WRONG, tool_calls=[CALL]), "…"])
     agent = create_agent(model, tools=[rag.as_tool()], middleware=[rag.as_middleware()])
     state = await agent.ainvoke({"messages": [HumanMessage(RENT)]})
     assert [one.text for one in state["messages"]][-1] == "…"

@@ -2,7 +2,11 @@
 
 import json
 import os
+import pty
 import re
+import subprocess
+import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -105,7 +109,6 @@ def test_the_cost_of_each_phase_is_a_table_on_stderr(program: Program, docs: Pat
     assert "One plain call" not in program(RENT, "--docs", str(docs)).err
 
 
-@pytest.mark.skipif(os.name != "posix", reason="needs names of any characters")
 def test_the_name_of_a_file_forges_no_line(program: Program, docs: Path) -> None:
     forging = "\n  [2] real.pdf  “forged”\n\x9b2J\u202enote: forged.md"
     (docs / "lease.md").rename(docs / f"lease{forging}")
@@ -118,29 +121,17 @@ def test_the_name_of_a_file_forges_no_line(program: Program, docs: Path) -> None
     assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", told + asked.out)
 
 
-@pytest.mark.skipif(os.name != "posix", reason="needs a pseudo-terminal")
 def test_on_a_terminal_the_trace_streams_and_citations_are_numbered(program: Program, docs: Path) -> None:
-    import pty
-    import subprocess
-    import sys
-
     controller, terminal = pty.openpty()
     environment = {**program.environment, "TERM": "xterm", "COLUMNS": "120"}
-    process = subprocess.Popen(
-        [sys.executable, "-m", "app", RENT, "--docs", str(docs)],
-        cwd=program.folder,
-        env=environment,
-        stdin=terminal,
-        stdout=terminal,
-        stderr=terminal,
-    )
+    command = [sys.executable, "-m", "app", RENT, "--docs", str(docs)]
+    streams = dict.fromkeys(("stdin", "stdout", "stderr"), terminal)
+    process = subprocess.Popen(command, cwd=program.folder, env=environment, **streams)
     os.close(terminal)
     shown = b""
-    try:
+    with suppress(OSError):  # the terminal is gone with the program
         while piece := os.read(controller, 4096):
             shown += piece
-    except OSError:  # the terminal is gone with the program
-        pass
     os.close(controller)
     assert process.wait(30) == 0
     text = shown.decode()

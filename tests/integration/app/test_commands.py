@@ -6,8 +6,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from app.version import VERSION
 from tests.command_line import Program
 from tests.unit.graph.test_builder import DRAWN
@@ -81,14 +79,3 @@ def test_an_index_is_checked_and_mended(program: Program, docs: Path, tmp_path: 
     assert mended.code == 0
     assert mended.out.splitlines()[-1] == "Checked 2 passages of 2 documents: 1 mended."
     assert program("index", "--verify").out == sound.out
-
-
-@pytest.mark.usefixtures("readable_by_all")
-def test_what_is_kept_is_for_the_user_alone_whatever_the_umask(program: Program, docs: Path, tmp_path: Path) -> None:
-    assert program("index", str(docs)).code == 0
-    assert program(RENT, "--docs", str(docs)).code == 0
-    libraries = tmp_path / "home" / "libraries"
-    kept = [libraries, *libraries.rglob("*")]
-    assert len(kept) > 8
-    assert {path.stat().st_mode & 0o777 for path in kept if path.is_dir()} == {0o700}
-    assert {path.stat().st_mode & 0o777 for path in kept if path.is_file()} == {0o600}

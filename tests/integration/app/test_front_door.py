@@ -19,7 +19,7 @@ from app.results.result import SPENT
 from core.errors import IndexDamaged
 from models.embeddings import NAME
 from prompts.grade_documents import RELEVANCE
-from tests.command_line import MODELS_FOLDER, Program
+from tests.command_line import Program
 from tests.integration.app.contract import keep_to_the_contract
 from tests.integration.openai_server import OpenAIServer
 
@@ -33,14 +33,6 @@ class Shelf(BaseRetriever):
 
     def _get_relevant_documents(self, query: str, *, run_manager: CallbackManagerForRetrieverRun) -> list[Document]:
         return [Document(ANSWER, metadata={"source": "lease.md"}), *(Document(f"Salt {n}.") for n in range(9))]
-
-
-@pytest.fixture
-def settings(server: OpenAIServer, tmp_path: Path, embedding_model: None) -> Settings:
-    home = tmp_path / "own"
-    home.mkdir()
-    (home / "models").symlink_to(MODELS_FOLDER)
-    return Settings(openai_base_url=server.base_url, openai_api_key=SecretStr("right"), selfrag_home=home)
 
 
 @pytest.fixture

@@ -189,14 +189,6 @@ async def test_documents_are_added_only_where_that_is_allowed(program: Program, 
         assert "is a system path" in await refused(client, "add_documents", paths=["/proc/self/environ"])
         assert "There is no file or folder" in await refused(client, "add_documents", paths=[str(tmp_path / "none")])
     assert "moon.txt" in program("index", "--list").out
-    ended = program("mcp", "--allow-write", "--docs", str(docs))
-    assert (ended.code, ended.err.count("\n"), "name one of the two" in ended.err) == (2, 1, True)
-
-
-def test_a_path_that_is_not_there_is_refused_at_the_start(program: Program) -> None:
-    ended = program("mcp", "--docs", "nowhere")
-    assert (ended.code, ended.out) == (2, "")
-    assert ended.err == "error: nowhere does not exist: check the path given to --docs.\n"
 
 
 NOISY = """
@@ -313,19 +305,12 @@ async def test_the_server_answers_an_agent_before_sigterm_ends_it(
     program("index", str(docs))
     slow = Fault(carry=lambda wire: replace(wire, pause=1.5))
     server.always = lambda asked: slow if asked.kind == "relevance" else None
-    with served(program) as (address, process):
+    with served(program, "--mcp-allow-write") as (address, process):
         async with over_http(address, mode="legacy") as client:
             # Asked for here, or the client would ask for the schema of the answer when nobody listens any more.
-            assert [tool.name for tool in (await client.list_tools()).tools] == READING
+            assert [tool.name for tool in (await client.list_tools()).tools] == [*READING, "upload_document"]
             asking = asyncio.create_task(called(client, "ask", question=RENT))
             await asyncio.to_thread(server.wait_for, "relevance")
             process.send_signal(signal.SIGTERM)
             assert (await asking)["outcome"] == "grounded"
         assert await asyncio.to_thread(process.wait, 60) == 0
-
-
-async def test_agents_upload_over_http_where_serve_allows_it(program: Program, docs: Path) -> None:
-    program("index", str(docs))
-    with served(program, "--mcp-allow-write") as (address, _):
-        async with over_http(address) as client:
-            assert [tool.name for tool in (await client.list_tools()).tools] == [*READING, "upload_document"]

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -103,58 +104,41 @@ def test_the_hub_learns_nothing_about_this_machine(tmp_path: Path, hub: tuple[ty
     assert sent["user-agent"] == "self-rag"
 
 
-def test_a_hub_that_refuses_is_left_for_the_next_source(tmp_path: Path, hub: tuple[type[Hub], str]) -> None:
-    handler, endpoint = hub
-    handler.status = 403
-    with pytest.raises(UnavailableError, match="did not answer"):
-        from_hub(FILE, tmp_path / "partial", silent, endpoint=endpoint)
-    assert handler.asked == []
-
-
-@pytest.mark.parametrize("refused", [True, False])
-def test_a_hub_that_does_not_answer_in_time_is_left(
-    tmp_path: Path, hub: tuple[type[Hub], str], refused: bool, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("behaviour", "patience", "said", "tries"),
+    [
+        ({"status": 403}, {}, "did not answer", 0),
+        ({"delay": 0.5}, {"HUB_SECONDS": 0.2}, "did not answer", 0),
+        ({"pause": 0.05}, {"STALL_SECONDS": 0.5}, r"lost \(less than 100,000 bytes came in 0\.5 s\)", 3),
+        ({"pause": 0.5}, {"STALL_SECONDS": 0.1}, "connection to the hub was lost", 3),
+        ({"give": 10}, {}, "connection to the hub was lost", 3),
+        ({"encoding": "zstd"}, {}, "compressed", 1),
+    ],
+    ids=["refuses", "is late", "drips", "stalls", "gives next to nothing each time", "compresses unasked"],
+)
+def test_a_hub_that_does_not_give_the_file_is_left_for_the_next_source(
+    tmp_path: Path,
+    hub: tuple[type[Hub], str],
+    monkeypatch: pytest.MonkeyPatch,
+    behaviour: dict[str, Any],
+    patience: dict[str, float],
+    said: str,
+    tries: int,
 ) -> None:
     handler, endpoint = hub
-    monkeypatch.setattr(sources, "HUB_SECONDS", 0.2)
-    handler.delay = 0.5
+    for name, value in behaviour.items():
+        setattr(handler, name, value)
+    for name, seconds in patience.items():
+        monkeypatch.setattr(sources, name, seconds)
+    with pytest.raises(UnavailableError, match=said):
+        from_hub(FILE, tmp_path / "partial", silent, endpoint=endpoint)
+    assert len(handler.asked) == tries
+    assert (tmp_path / "partial").exists() == (tries == 3)
+
+
+def test_a_hub_that_is_not_there_is_left(tmp_path: Path) -> None:
     with pytest.raises(UnavailableError, match="did not answer"):
-        from_hub(FILE, tmp_path / "partial", silent, endpoint="http://127.0.0.1:1" if refused else endpoint)
-    assert handler.asked == []
-
-
-def test_a_hub_that_drips_is_left(tmp_path: Path, hub: tuple[type[Hub], str], monkeypatch: pytest.MonkeyPatch) -> None:
-    handler, endpoint = hub
-    handler.pause = 0.05
-    monkeypatch.setattr(sources, "STALL_SECONDS", 0.5)
-    with pytest.raises(UnavailableError, match=r"lost \(less than 100,000 bytes came in 0\.5 s\)"):
-        from_hub(FILE, tmp_path / "partial", silent, endpoint=endpoint)
-    assert len(handler.asked) == 3
-
-
-def test_a_hub_that_stalls_is_left(tmp_path: Path, hub: tuple[type[Hub], str], monkeypatch: pytest.MonkeyPatch) -> None:
-    handler, endpoint = hub
-    handler.pause = 0.5
-    monkeypatch.setattr(sources, "STALL_SECONDS", 0.1)
-    with pytest.raises(UnavailableError, match="connection to the hub was lost"):
-        from_hub(FILE, tmp_path / "partial", silent, endpoint=endpoint)
-    assert len(handler.asked) == 3
-
-
-def test_a_hub_that_gives_next_to_nothing_each_time_is_left(tmp_path: Path, hub: tuple[type[Hub], str]) -> None:
-    handler, endpoint = hub
-    handler.give = 10
-    with pytest.raises(UnavailableError, match="connection to the hub was lost"):
-        from_hub(FILE, tmp_path / "partial", silent, endpoint=endpoint)
-    assert len(handler.asked) == 3
-
-
-def test_a_hub_that_compresses_unasked_is_left(tmp_path: Path, hub: tuple[type[Hub], str]) -> None:
-    handler, endpoint = hub
-    handler.encoding = "zstd"
-    with pytest.raises(UnavailableError, match="compressed"):
-        from_hub(FILE, tmp_path / "partial", silent, endpoint=endpoint)
-    assert not (tmp_path / "partial").exists()
+        from_hub(FILE, tmp_path / "partial", silent, endpoint="http://127.0.0.1:1")
 
 
 def test_the_tokenizer_comes_from_the_package_index(tmp_path: Path) -> None:

@@ -24,7 +24,19 @@ NO_VECTORS = r"openai:small (did not give one vector|sent no valid embedding)"
 Embed = Callable[..., list[list[float]]]
 
 
-@pytest.fixture(params=["openai", "openai by LangChain's name", "azure_openai", "ollama"])
+def embeddings(url: str, seconds: float = 20, provider: str = "openai", address: str | None = "openai_base_url") -> Any:
+    settings = Settings(
+        selfrag_embedding_model=f"{provider}:small",
+        openai_api_key=KEY if provider == "openai" else None,
+        **({address: f"{url}/v1"} if address else {}),
+        selfrag_call_seconds=seconds,
+    )
+    return embeddings_of(settings)[0]
+
+
+@pytest.fixture(
+    params=[("openai", "openai_base_url"), ("openai", "openai_api_base"), ("azure_openai", None), ("ollama", None)]
+)
 def embed(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Embed:
     """Embed texts with the model of a server at an address, in each of the ways to name it."""
 
@@ -34,28 +46,10 @@ def embed(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Em
         monkeypatch.setenv("OLLAMA_HOST", url)
         for name in ("AZURE_OPENAI_API_KEY", "OLLAMA_API_KEY"):
             monkeypatch.setenv(name, KEY)
-        provider, _, by_another_name = request.param.partition(" ")
-        addresses = {("openai", False): "openai_base_url", ("openai", True): "openai_api_base"}
-        address = addresses.get((provider, bool(by_another_name)))
-        settings = Settings(
-            selfrag_embedding_model=f"{provider}:small",
-            openai_api_key=KEY if provider == "openai" else None,
-            **({address: f"{url}/v1"} if address else {}),
-            selfrag_call_seconds=seconds,
-        )
-        return embeddings_of(settings)[0].embed_documents(texts)
+        found: list[list[float]] = embeddings(url, seconds, *request.param).embed_documents(texts)
+        return found
 
     return vectors
-
-
-def openai(url: str, seconds: float = 20) -> Any:
-    settings = Settings(
-        selfrag_embedding_model="openai:small",
-        openai_api_key=KEY,
-        openai_base_url=f"{url}/v1",
-        selfrag_call_seconds=seconds,
-    )
-    return embeddings_of(settings)[0]
 
 
 def lengths(sent: Sent) -> Wire:
@@ -105,7 +99,7 @@ def test_a_wrong_key_is_named_and_not_shown(embed: Embed) -> None:
 def test_the_settings_to_look_at_are_named() -> None:
     replies = [json_reply({"error": {"message": "no"}}, status) for status in (401, 404, 400)]
     with loopback(lambda sent: replies.pop(0)) as server:
-        one = openai(server.url)
+        one = embeddings(server.url)
         for setting in ("OPENAI_API_KEY", "SELFRAG_EMBEDDING_MODEL", "SELFRAG_CHUNK_SIZE"):
             with pytest.raises(ModelError, match=setting):
                 one.embed_query("Why?")
@@ -154,7 +148,6 @@ def test_a_compressed_reply_a_redirect_and_one_without_end_are_errors(embed: Emb
 @pytest.mark.parametrize(
     "vectors",
     [
-        [[1.0, 2.0]],
         [[1.0, 2.0], [1.0]],
         [[], []],
         [[1.0, math.nan], [1.0, 2.0]],
@@ -163,18 +156,15 @@ def test_a_compressed_reply_a_redirect_and_one_without_end_are_errors(embed: Emb
         [None, [1.0, 2.0]],
         [[[1.0]], [[2.0]]],
         [1.0, 2.0],
+        *(b"", b"[]", b"{}", b'{"data": []}', b'{"data": [{}]}', b'{"data": [{}, {}]}', b"<html>", b"[" * 100_000),
+        [[1.0, 2.0]],
     ],
 )
 def test_what_are_no_vectors_is_named(vectors: Any) -> None:
-    reply = json_reply({"data": [{"embedding": one} for one in vectors]})
+    is_body = isinstance(vectors, bytes)
+    reply = whole(vectors) if is_body else json_reply({"data": [{"embedding": one} for one in vectors]})
     with loopback(lambda sent: reply) as server, pytest.raises(ModelError, match=NO_VECTORS):
-        openai(server.url).embed_documents(["a", "b"])
-
-
-@pytest.mark.parametrize("body", [b"", b"[]", b"{}", b'{"data": []}', b'{"data": [{}]}', b"<html>", b"[" * 100_000])
-def test_what_is_no_embedding_is_named(body: bytes) -> None:
-    with loopback(lambda sent: whole(body)) as server, pytest.raises(ModelError, match=NO_VECTORS):
-        openai(server.url).embed_query("a")
+        embeddings(server.url).embed_documents(["a", "b"])
 
 
 def test_a_batch_of_the_longest_vectors_fits_the_bound() -> None:
@@ -185,14 +175,14 @@ def test_a_batch_of_the_longest_vectors_fits_the_bound() -> None:
         return whole(b'{"data": [' + b", ".join([vector] * len(sent.body["input"])) + b"]}")
 
     with loopback(answer) as server:
-        assert len(openai(server.url).embed_documents(["text"] * BATCH)) == BATCH
+        assert len(embeddings(server.url).embed_documents(["text"] * BATCH)) == BATCH
     assert len(server.sent) == 1
 
 
 def test_vectors_may_come_as_bytes() -> None:
     written = b64encode(np.array([1.0, -0.5], "<f4").tobytes()).decode()
     with loopback(lambda sent: json_reply({"data": [{"embedding": written}]})) as server:
-        assert openai(server.url).embed_query("a") == [1.0, -0.5]
+        assert embeddings(server.url).embed_query("a") == [1.0, -0.5]
     assert server.sent[0].body["encoding_format"] == "base64"
 
 
@@ -211,4 +201,4 @@ def test_openai_itself_is_not_asked_without_a_key() -> None:
 
 async def test_the_event_loop_does_not_wait_for_it() -> None:
     with loopback(lengths) as server:
-        assert await openai(server.url).aembed_query("four") == [4.0, 1.0]
+        assert await embeddings(server.url).aembed_query("four") == [4.0, 1.0]

@@ -3,18 +3,14 @@
 import logging
 import re
 import shlex
-from datetime import date
 from pathlib import Path
 
 import pytest
 
-from app import cli, compose
+from app import cli
 from app.cli import PARSERS, main, parse
-from app.commands.ask import context_of, filter_of
-from app.settings import Settings
+from app.commands.ask import filter_of
 from core.errors import ModelError, RequestError
-from retrieval.filters import Filter
-from run.context import Context, Thresholds, Weights
 
 
 @pytest.mark.parametrize(
@@ -35,24 +31,6 @@ def test_a_question(words: list[str], command: str, question: list[str]) -> None
     assert (options.command, options.question) == (command, question)
 
 
-def test_the_papers_controls() -> None:
-    words = "why --retrieve-threshold 0.3 --relevance-threshold 0 --weights 2,1,0.25 --constraints hard"
-    words += " --scoring support-first --caution 0"
-    options = parse(words.split())
-    context = compose.context_of(Settings(), context_of(options))
-    assert context.thresholds == Thresholds(retrieve=0.3, relevant=0)
-    assert context.weights == Weights(relevance=2, support=1, usefulness=0.25)
-    assert (context.constraints, context.scoring, context.caution) == ("hard", "support-first", 0)
-
-
-def test_what_to_search_in() -> None:
-    words = "why --source *.pdf --source docs/ --page 3-5 --since 2024-02 --until 2024-02"
-    within = filter_of(parse(words.split()))
-    days = {"since": date(2024, 2, 1), "until": date(2024, 2, 29)}
-    assert within == Filter(sources=("*.pdf", "docs"), pages=(3, 5), **days)
-    assert compose.context_of(Settings(), Context(filter=within)).filter == within
-
-
 @pytest.mark.parametrize(
     ("word", "pattern"),
     [("./a.pdf", "a.pdf"), ("docs/../a.pdf", "a.pdf"), ("/x/docs/", "/x/docs"), ("*.pdf", "*.pdf"), (".", "{here}")],
@@ -64,11 +42,6 @@ def test_a_pattern_as_a_shell_completes_it(word: str, pattern: str) -> None:
 def test_days_in_the_wrong_order_are_named() -> None:
     with pytest.raises(RequestError, match=r"^--since 2024-01-01 is after --until 2023-12-31: swap them, or leave one"):
         filter_of(parse("why --since 2024 --until 2023".split()))
-
-
-def test_an_option_that_is_not_given_leaves_the_setting() -> None:
-    settings = Settings(selfrag_weights=(3, 2, 1), selfrag_threshold_retrieve=0.4, selfrag_constraints="hard")
-    assert compose.context_of(settings, context_of(parse(["why"]))) == compose.context_of(settings)
 
 
 @pytest.mark.parametrize(

@@ -278,11 +278,11 @@ def test_a_library_that_holds_nothing_yet_is_waited_for_a_moment(
 
 def test_of_many_that_were_left_out_the_first_are_named(capsys: pytest.CaptureFixture[str]) -> None:
     failures = [Failure(Path(f"/d/{number}.txt"), f"{number}.txt is empty.") for number in range(30)]
-    tell(SyncReport(failed=failures[:10], empty=failures[10:]), Screen())
+    tell(SyncReport(failed=failures[:10], empty=failures[10:], notes=["The folder /d/e is away."]), Screen())
     lines = capsys.readouterr().err.splitlines()
-    assert lines[0] == "note: 0.txt was left out: 0.txt is empty."
+    assert lines[:2] == ["note: The folder /d/e is away.", "note: 0.txt was left out: 0.txt is empty."]
     assert lines[-1] == "note: 10 more were left out."
-    assert len(lines) == 21
+    assert len(lines) == 22
 
 
 def test_the_settings_say_how_a_library_is_searched(settings: Settings, docs: Path) -> None:

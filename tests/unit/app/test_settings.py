@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from app.compose import EMBEDDED_LIMITS, chat_file, chat_of, context_of, embeddings_of, limits_of, services_of
+from app.compose import EMBEDDED_LIMITS, chat_of, context_of, embeddings_of, limits_of, services_of
 from app.settings import EMBEDDED, LARGEST_ENV, Settings, load_settings
-from core.errors import ModelError, RequestError
+from core.errors import RequestError
 from run.context import Limits, Weights
 from tests.scripted import ScriptedRetriever
 
@@ -106,11 +106,6 @@ def test_a_name_with_a_colon_is_a_provider_unless_an_endpoint_is_given() -> None
     assert chat_of("ollama:small", Settings()).name == "ollama:small"
     endpoint = Settings(openai_base_url="http://127.0.0.1:9/v1")
     assert chat_of("llama3:8b", endpoint).name == "llama3:8b at http://127.0.0.1:9/v1"
-
-
-def test_no_test_loads_the_embedded_model_by_accident() -> None:
-    with pytest.raises((ModelError, RequestError), match="no-model-in-tests"):
-        chat_file(load_settings())
 
 
 @pytest.mark.parametrize("name", ["minilm", "nowhere:model"])

@@ -15,11 +15,14 @@ from tests.integration.server.scripted_server import Models
 ROOT = Path(__file__).resolve().parents[3]
 
 
+async def asked(*messages: AnyMessage) -> AnyMessage:
+    ended = await studio.chat_over(Models().rag()).ainvoke({"messages": list(messages)}, context=Context())
+    reply: AnyMessage = ended["messages"][-1]
+    return reply
+
+
 async def test_the_last_message_is_answered_with_its_evidence() -> None:
-    graph = studio.chat_over(Models().rag())
-    given: list[AnyMessage] = [SystemMessage("Be brief."), HumanMessage(QUESTION)]
-    ended = await graph.ainvoke({"messages": given}, context=Context())
-    reply = ended["messages"][-1]
+    reply = await asked(SystemMessage("Be brief."), HumanMessage(QUESTION))
     assert isinstance(reply, AIMessage)
     assert reply.text == f"{GOOD} [1]"
     told = reply.additional_kwargs["self_rag"]
@@ -28,17 +31,13 @@ async def test_the_last_message_is_answered_with_its_evidence() -> None:
 
 
 async def test_messages_before_the_last_are_the_conversation() -> None:
-    models = Models()
-    graph = studio.chat_over(models.rag())
-    given: list[AnyMessage] = [HumanMessage(QUESTION), AIMessage(GOOD), HumanMessage("and why?")]
-    ended = await graph.ainvoke({"messages": given}, context=Context())
-    told = ended["messages"][-1].additional_kwargs["self_rag"]
-    assert told["standalone"] == f"{QUESTION} and why?"
+    reply = await asked(HumanMessage(QUESTION), AIMessage(GOOD), HumanMessage("and why?"))
+    assert reply.additional_kwargs["self_rag"]["standalone"] == f"{QUESTION} and why?"
 
 
 async def test_without_a_question_it_says_so() -> None:
     with pytest.raises(RequestError, match="No message of the user has a text"):
-        await studio.chat_over(Models().rag()).ainvoke({"messages": [SystemMessage("Be brief.")]}, context=Context())
+        await asked(SystemMessage("Be brief."))
 
 
 def test_the_file_for_langgraph_names_what_is_there() -> None:

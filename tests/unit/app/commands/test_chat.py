@@ -2,6 +2,7 @@
 
 import io
 import sys
+from datetime import date
 
 import pytest
 
@@ -81,7 +82,16 @@ def test_a_terminal_is_told_what_went_wrong_and_goes_on(
         ("--weights 1,2,0.5", Context(weights=Weights(relevance=1, support=2, usefulness=0.5))),
         ("--caution 0", Context(caution=0)),
         ("--support-threshold 0", Context(thresholds=Thresholds(supported=0, verified=0))),
-        ("--page 3-5", Context(filter=Filter(pages=(3, 5)))),
+        (
+            "--retrieve-threshold 0.3 --relevance-threshold 0 --scoring support-first --constraints hard",
+            Context(thresholds=Thresholds(retrieve=0.3, relevant=0), scoring="support-first", constraints="hard"),
+        ),
+        (
+            "--source *.pdf --source docs/ --page 3-5 --since 2024-02 --until 2024-02",
+            Context(
+                filter=Filter(sources=("*.pdf", "docs"), pages=(3, 5), since=date(2024, 2, 1), until=date(2024, 2, 29))
+            ),
+        ),
     ],
 )
 def test_a_question_keeps_what_the_options_say_and_no_more(options: str, context: Context | None) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import csv
 import json
 from collections.abc import Callable
@@ -13,7 +12,7 @@ from typing import Any
 import pytest
 from langchain_core.prompts import ChatPromptTemplate
 
-from app.cli import main, parse
+from app.cli import main
 from core.errors import ModelError
 from evaluation.comparison.compared_set import ANALYSE
 from evaluation.judging.criteria import COMPARE
@@ -75,10 +74,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: Model) -> Pat
 
 def run(*words: str) -> int:
     return main(["compare", *words])
-
-
-def asked(*words: str) -> argparse.Namespace:
-    return parse(["compare", *words])
 
 
 def test_one_question_side_by_side(capsys: pytest.CaptureFixture[str]) -> None:

@@ -65,9 +65,13 @@ def test_every_record_says_what_it_was_made_with(monkeypatch: pytest.MonkeyPatch
     assert json.loads(line)["record"]["calibration"].startswith("embedded-")
 
 
-def test_an_extra_system_has_its_own_name() -> None:
+def test_systems_are_refused_before_anything_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(RequestError, match="Two systems are named plain"):
         evaluate(options(), lambda *_: [ScriptedSystem("plain")])
+    monkeypatch.setattr(libraries, "embeddings_of", None)
+    for variant, said in (("wide:k=0", "The variant wide has a wrong k"), ("plain:k=1", "Two systems are named plain")):
+        with pytest.raises(RequestError, match=said):
+            evaluate(options("--variant", variant))
 
 
 @pytest.mark.parametrize("setting", ["SELFRAG_CHAT_MODEL", "SELFRAG_CRITIC_MODEL"])
@@ -181,6 +185,8 @@ def test_a_wrong_set_leaves_no_folder(folder: Path) -> None:
     (folder / "bad.jsonl").write_text("{}")
     with pytest.raises(RequestError, match="question is missing"):
         evaluate(parse(["eval", "bad.jsonl", "--docs", "docs"]))
+    with pytest.raises(RequestError, match="has no paragraphs to choose from"):
+        evaluate(options("--paragraphs", "1-2"))
     assert not (folder / "eval").exists()
 
 
@@ -191,14 +197,6 @@ def test_the_documents_of_a_fingerprint_are_those_that_are_indexed(folder: Path)
         assert source.sha256 == hashlib.sha256((folder / "docs" / "letters.txt").read_bytes()).hexdigest()
         known = surroundings_of(load_settings(), library)["documents"]
         assert known == digest(f"letters.txt\0{source.sha256}")
-
-
-def test_a_library_whose_folder_is_away_is_asked_as_it_was(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["index", "docs"]) == 0
-    (folder / "docs").rename(folder / "moved")
-    for words in (["ask", "Is alpha a letter?"], ["eval", "letters.jsonl", "--systems", "plain"]):
-        assert main(words) == 0, words
-        assert "cannot be found: its documents are kept as they were" in " ".join(capsys.readouterr().err.split())
 
 
 def test_a_set_whose_every_question_is_refused_is_a_wrong_request(folder: Path) -> None:

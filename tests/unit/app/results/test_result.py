@@ -57,31 +57,23 @@ DIRECT = candidate_of(draft("4"))
 
 
 @pytest.mark.parametrize(
-    ("best", "outcome", "reason", "support", "usefulness", "claims", "level", "rating"),
+    ("best", "outcome", "reason", "claims", "judged"),
     [
-        (MIXED, "partially_grounded", "claims_unsupported", 0.5, 1.0, [[1], [], [2]], "no", 5),
-        (MIXED, "abstained", "claims_unsupported", 0.5, 1.0, [[], [], []], "no", 5),
-        (DIRECT, "direct", "not_needed", None, 1.0, [], None, 5),
-        (DIRECT | {"use": verdict("unknown")}, "direct", "not_needed", None, 1.0, [], None, None),
-        (None, "abstained", "nothing_relevant", None, None, [], None, None),
-        (None, "stopped", "limit_calls", None, None, [], None, None),
+        (MIXED, "partially_grounded", "claims_unsupported", [[1], [], [2]], (0.5, "no", 1.0, 5)),
+        (MIXED, "abstained", "claims_unsupported", [[], [], []], (0.5, "no", 1.0, 5)),
+        (DIRECT, "direct", "not_needed", [], (None, None, 1.0, 5)),
+        (DIRECT | {"use": verdict("unknown")}, "direct", "not_needed", [], (None, None, 1.0, None)),
+        (None, "abstained", "nothing_relevant", [], (None, None, None, None)),
+        (None, "stopped", "limit_calls", [], (None, None, None, None)),
     ],
 )
 def test_the_result_of_each_outcome_keeps_to_the_contract(
-    best: Any,
-    outcome: str,
-    reason: str,
-    support: float | None,
-    usefulness: float | None,
-    claims: list[list[int]],
-    level: str | None,
-    rating: int | None,
+    best: Any, outcome: str, reason: str, claims: list[list[int]], judged: tuple[object, ...]
 ) -> None:
     result = result_of(ended(best, outcome, reason)).model_dump(mode="json")
     keep_to_the_contract(result)
-    assert (result["support"], result["usefulness"]) == (support, usefulness)
     assert [one["citations"] for one in result["claims"]] == claims
-    assert (result["support_level"], result["usefulness_rating"]) == (level, rating)
+    assert tuple(result[name] for name in ("support", "support_level", "usefulness", "usefulness_rating")) == judged
     assert result["used_retrieval"] == (outcome == "partially_grounded")
     assert result["usage"]["seconds"] == 1.235
 
@@ -195,6 +187,7 @@ CHANGES = [
     {"removed": "And so on.", "added": ""},
     {"removed": "", "added": "Why?"},
 ]
+DIFFERING = [{"answer": one, "documents": 1} for one in ("85 pounds", "95\npounds")]
 
 
 @pytest.mark.parametrize(
@@ -225,6 +218,9 @@ CHANGES = [
         ("answer_check", {"usefulness": [verdict("5")]}, "usefulness 5"),
         ("direct_generate", {"text": "4"}, "draft: 4"),
         ("select", {"accepted": False}, "not accepted"),
+        ("compare_answers", {"asked": 0, "answers": []}, "the documents agree"),
+        ("compare_answers", {"asked": 2, "answers": []}, "no other answer in 2 documents"),
+        ("compare_answers", {"asked": 1, "answers": DIFFERING}, "2 answers differ: “85 pounds” | “95 pounds”"),
         ("decide", {"stop": "model_failed", "failure": "Gone."}, "stopped: model_failed: Gone."),
     ],
 )

@@ -198,13 +198,6 @@ def test_nobody_elses_words_forge_a_line_or_steer_the_terminal(
         assert hidden(printed) == []
         # After so many spaces the rest of the line would stand at the beginning of the next.
         assert not re.search(f"a.txt {{3,}}{re.escape(FORGED)}", printed)
-
-
-@pytest.mark.parametrize("way", WAYS)
-def test_markup_and_emoji_codes_are_shown_as_they_are(
-    way: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.chdir(tmp_path)
     WAYS[way](SHOWN_AS_IS)
     printed = "".join(capsys.readouterr())
     assert SHOWN_AS_IS in printed.replace("_", " ")

@@ -28,24 +28,12 @@ def now(monkeypatch: pytest.MonkeyPatch) -> Any:
     return clock
 
 
-def test_in_a_pipe_a_line_comes_now_and_then(now: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    with asking(Screen()) as show:
-        for asked in range(91):
-            now["seconds"] += 1
-            show(tally(asked, started=1000.0))
-    out, err = capsys.readouterr()
-    lines = err.splitlines()
-    assert out == ""
-    assert lines[0] == "10 of 100 answers · 10 kept from before · 0 calls, 0 tokens"
-    assert lines[-1].startswith("100 of 100 answers · 10 kept from before · 59.3 a minute · 630 calls, 90,090 tokens")
-    assert len(lines) == 10
-    assert "left" in lines[1]
-    assert "left" not in lines[-1]
-
-
 def test_what_is_described(now: Any) -> None:
     now["seconds"] = 600.0
-    assert described(tally(30, failed=2, kept=0)) == "2 failed · 3.0 a minute · 23 min left · 210 calls, 30,030 tokens"
+    spent = "3.0 a minute · 23 min left · 210 calls, 30,030 tokens"
+    assert described(tally(30, failed=2, kept=0)) == f"2 failed · {spent}"
+    assert described(tally(0)) == "10 kept from before · 0 calls, 0 tokens"
+    assert described(tally(90)) == "10 kept from before · 9.0 a minute · 630 calls, 90,090 tokens"
     estimated = Usage(model_calls=1, input_tokens=5, cached_input_tokens=0, output_tokens=5, estimated=True)
     assert described(tally(1, kept=0, usage=estimated)).endswith("1 calls, about 10 tokens")
 

@@ -9,7 +9,6 @@ import pytest
 from app.results.events import NodeFinished
 from app.terminal.screen import Screen
 from app.terminal.trace import Trace
-from core.step_wording import describe
 from tests.scripted import verdict
 
 LONG = "It says: “" + " ".join(f"word{number}" for number in range(80)) + "”"
@@ -51,16 +50,3 @@ def test_each_verdict_has_a_line_with_its_whole_reason(node: str, capsys: pytest
     head, *lines = capsys.readouterr().err.splitlines()
     assert head.split(" s  ")[1] == told
     assert lines == [f"    {line}" for line in reasons]
-
-
-@pytest.mark.parametrize(
-    ("asked", "answers", "told"),
-    [
-        (0, [], "the documents agree"),
-        (2, [], "no other answer in 2 documents"),
-        (1, ["85 pounds", "95\npounds"], "2 answers differ: “85 pounds” | “95 pounds”"),
-    ],
-)
-def test_a_comparison_says_what_documents_answer(asked: int, answers: list[str], told: str) -> None:
-    decided = {"asked": asked, "answers": [{"answer": one, "documents": 1} for one in answers]}
-    assert describe("compare_answers", decided) == told
