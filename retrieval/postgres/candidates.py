@@ -17,6 +17,7 @@ from retrieval.unit_vectors import Vectors
 _BREADTH = 200  # candidates of a search in the vectors' graph: of a million, 0.95 and more of the nearest are found
 _LISTED = 20_000  # matches of a question's rarest words that are listed
 _RANKED = 1_000  # of these are ranked by all words
+_RARE = 6  # one who may read a part lists a word that at most one in so many of these passages has
 _DRAWN = 2_000  # passages of which it is counted how many have a word, where not all may be read
 _K1, _B = 1.2, 0.75  # as in FTS5
 
@@ -58,12 +59,16 @@ class Condition:
             self._documents = [one for one in found if one[0] in matched]
         first, last = filter_.pages or (None, None)
         since, until = (day and day.isoformat() for day in (filter_.since, filter_.until))
+        self._narrowed = documents is None or any((first, since, until))  # to some passages of the documents
+        self.passages = int(sum(passages for _, _, passages in self._documents))
         self.parameters = {"documents": documents, "first": first, "last": last, "since": since, "until": until}
 
     def count(self, connection: Connection, most: int) -> int:
         """Return the number of passages that match, counted up to ``most``; of all, it is known."""
         if self.all_match:
             return count_passages(connection)
+        if not self._narrowed:
+            return min(most, self.passages)
         row: Any = connection.execute(_COUNT.encode(), self.parameters | {"most": most}).fetchone()
         return int(row[0])
 
@@ -81,10 +86,11 @@ class Condition:
         counts = ", ".join(["count(*)", *["count(*) FILTER (WHERE words @@ %s::tsquery)"] * len(words)])
         counting = f"SELECT {counts} FROM ({_OF_DOCUMENTS}) AS drawn"  # noqa: S608 - of constants
         row: Any = connection.execute(counting.encode(), (*(f"'{word}'" for word in words), drawn, _DRAWN)).fetchone()
-        total = sum(passages for _, _, passages in self._documents)
-        each = total / max(1, row[0])
+        each = self.passages / max(1, row[0])
         least = each / 2 if each > 1 else 0.0
-        return {"": total} | {word: max(least, each * count) for word, count in zip(words, row[1:], strict=True)}
+        return {"": float(self.passages)} | {
+            word: max(least, each * count) for word, count in zip(words, row[1:], strict=True)
+        }
 
 
 class Found:
@@ -142,12 +148,14 @@ class Found:
 
     def _with_rare_words(self, known: Sequence[tuple[float, str]], weights: dict[str, float]) -> list[int]:
         """Return the passages with the greatest total weight of rare words; ``known`` has the rarest first."""
-        left = _LISTED
+        only, left = self._only, _LISTED
+        if only.own_statistics:
+            left = max(_RANKED, min(left, only.passages // _RARE))
         sums: defaultdict[int, float] = defaultdict(float)
         for number, word in known:
-            if sums and (left <= 0 or (self._only.all_match and number > left)):
+            if sums and (left <= 0 or ((only.all_match or only.own_statistics) and number > left)):
                 break
-            parameters = self._only.parameters | {"word": f"'{word}'", "left": max(left, 1)}
+            parameters = only.parameters | {"word": f"'{word}'", "left": None if only.own_statistics else max(left, 1)}
             found = self._connection.execute(_WITH_WORD.encode(), parameters).fetchall()
             left -= len(found)
             for (id_,) in found:
