@@ -3,6 +3,7 @@
 import json
 import random
 import shutil
+from collections.abc import Callable
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
@@ -36,15 +37,21 @@ def test_a_closed_index_is_three_files_and_a_lock(indexed: Path) -> None:
     assert (manifest["vectors"]["passages"], len(manifest["vectors"]["sha256"])) == (4, 64)
 
 
-@pytest.mark.parametrize("content", [None, b"", b"\x80\x04 anything at all"])
+@pytest.mark.parametrize(
+    "harm",
+    [
+        Path.unlink,
+        lambda path: path.write_bytes(b""),
+        lambda path: path.write_bytes(b"\x80\x04 anything at all"),
+        lambda path: flip(path, path.stat().st_size // 2),
+    ],
+)
 def test_a_vector_file_that_is_not_the_one_written_is_made_anew(
-    indexed: Path, open_library: Opener, model: BagOfWords, content: bytes | None
+    indexed: Path, open_library: Opener, model: BagOfWords, harm: Callable[[Path], object]
 ) -> None:
     path = indexed / "vectors.faiss"
     whole = path.read_bytes()
-    path.unlink()
-    if content is not None:
-        path.write_bytes(content)
+    harm(path)
     embedded = len(model.texts)
     library = open_library()
     library.sync()
