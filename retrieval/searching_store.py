@@ -47,7 +47,10 @@ File = tuple[int, bytes, str | None]  # a document's id, path and hash
 
 
 class Database(Protocol):
-    """Transactions of a store's database; ``place`` is what messages call it."""
+    """Transactions of a store's database; ``place`` is what messages call it.
+
+    ``notes`` are what had to be repaired, for the next report, which clears them.
+    """
 
     place: str
     writable: bool
@@ -105,11 +108,6 @@ class Store(VectorStore):
     def embeddings(self) -> Embeddings:
         """The model that passages and queries are embedded with."""
         return self.model.embeddings
-
-    @property
-    def notes(self) -> list[str]:
-        """What had to be repaired, for the next report; the caller clears it."""
-        return self.database.notes
 
     @property
     def writable(self) -> bool:

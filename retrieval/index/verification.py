@@ -1,7 +1,6 @@
 """Check an index for damage, and repair it."""
 
 import sqlite3
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from retrieval.index.schema import Snapshot
 from retrieval.index.sqlite_files import translated
 from retrieval.index.vector_file import VectorIndex, save_derived
 from retrieval.index.vector_rows import vectors_after
-from retrieval.sync_report import Advance, Progress, SyncReport, VerifyReport
+from retrieval.sync_report import Progress, SyncReport, TimeEstimate, VerifyReport
 from retrieval.unit_vectors import text_hash
 
 _MANY = 500  # passages at a time
@@ -61,7 +60,6 @@ def verify(
 
 def _check_rows(connection: sqlite3.Connection, folder: Path, progress: Progress | None) -> None:
     """Raise ``IndexDamaged`` unless every row has its checksum and all rows are consistent."""
-    begun = time.monotonic()
     for statement in ("PRAGMA integrity_check(1)", "PRAGMA foreign_key_check", _MISCOUNTED, _WITHOUT_VECTOR):
         for result, *_ in connection.execute(statement):
             if result != "ok":
@@ -69,21 +67,19 @@ def _check_rows(connection: sqlite3.Connection, folder: Path, progress: Progress
     get_records(connection)
     snapshot = Snapshot.of(connection)
     ids = [id_ for (id_,) in connection.execute("SELECT id FROM passages ORDER BY id")]
+    estimate = TimeEstimate([(folder, 0)] * len(ids), progress)
     for start in range(0, len(ids), _MANY):
-        if progress:
-            seconds = time.monotonic() - begun
-            left = seconds * (len(ids) - start) / start if start else None
-            progress(Advance(start, len(ids), start, seconds, folder, left))
+        estimate.update(start)
         some = ids[start : start + _MANY]
         of_some = "SELECT id, hash FROM passages WHERE id BETWEEN ? AND ?"
         hashes = dict(connection.execute(of_some, (some[0], some[-1])).fetchall())
         passages = get_passages(connection, some)
         if any(hashes.get(id_) != text_hash(passage.page_content) for id_, passage in passages.items()):
             raise damaged()
+        estimate.passages += len(some)
     for _ in vectors_after(connection, 0, snapshot.dimension):
         pass
-    if progress and ids:
-        progress(Advance(len(ids), len(ids), len(ids), time.monotonic() - begun, folder, 0.0))
+    estimate.update(len(ids))
 
 
 def _check_keyword_index(database: Database) -> bool:

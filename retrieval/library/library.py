@@ -50,14 +50,12 @@ class Library:
         *,
         embedding_name: str,
         split: SplitSettings | None = None,
-        search: Search = "hybrid",
     ) -> Self:
         """Open or create the library in ``folder`` without embedding anything yet.
 
         A read-only folder is opened for reading if it holds a library.
         """
-        store = PassageStore(folder, Model(embeddings, embedding_name), search=search)
-        return cls(store, split or SplitSettings())
+        return cls(PassageStore(folder, Model(embeddings, embedding_name)), split or SplitSettings())
 
     def close(self) -> None:
         """Close the store."""

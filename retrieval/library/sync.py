@@ -140,8 +140,8 @@ class Sync:
                 f"The folder {shown(path_of(folder))} cannot be opened: its documents are kept as they were."
             )
         report.passages = sum(record.passages for record in self._store.records().values())
-        report.notes[:0] = self._store.notes
-        self._store.notes.clear()
+        report.notes[:0] = self._store.database.notes
+        self._store.database.notes.clear()
         return report
 
 

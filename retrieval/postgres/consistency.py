@@ -1,12 +1,11 @@
 """Check a library's rows against each other, and repair them."""
 
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 from retrieval.postgres.database import Connection, Database
 from retrieval.postgres.rows import FREQUENCIES, lacks_index, make_index, read_again
-from retrieval.sync_report import Advance, Progress, SyncReport, VerifyReport
+from retrieval.sync_report import Progress, SyncReport, TimeEstimate, VerifyReport
 from retrieval.unit_vectors import text_hash
 
 _MANY = 500  # passages at a time
@@ -63,18 +62,15 @@ def verify(
 
 def _wrong_documents(connection: Connection, progress: Progress | None) -> set[int]:
     """Return the documents whose passages are more or fewer than counted, or have another text than was embedded."""
-    begun = time.monotonic()
     wrong = {id_ for (id_,) in connection.execute(_MISCOUNTED)}
     total = _number(connection, "SELECT count(*) FROM passages")
+    estimate = TimeEstimate([(Path(), 0)] * total, progress)
     with connection.cursor(name="all_passages") as cursor:
         cursor.execute("SELECT document, text, hash FROM passages")
-        done = 0
         while passages := cursor.fetchmany(_MANY):
             wrong |= {document for document, text, hash_ in passages if text_hash(text) != hash_}
-            done += len(passages)
-            if progress:
-                seconds = time.monotonic() - begun
-                progress(Advance(done, total, done, seconds, Path(), seconds * (total - done) / done))
+            estimate.passages += len(passages)
+            estimate.update(estimate.passages)
     return wrong
 
 

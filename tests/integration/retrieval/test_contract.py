@@ -8,7 +8,6 @@ from dataclasses import replace
 from datetime import date
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 from langchain_core.documents import Document
@@ -17,18 +16,18 @@ from core.errors import IndexBusy, RequestError
 from retrieval.adapter import RetrieverAdapter
 from retrieval.documents.loaded import CELLS
 from retrieval.filters import Filter
-from retrieval.library import sync
 from retrieval.library.library import Library, library_folder, open_store
 from retrieval.searching_store import Store
-from retrieval.splitter import SplitSettings, split
+from retrieval.splitter import SplitSettings
 from retrieval.store import Model, Record, SplitFile
 from retrieval.unit_vectors import OtherDimensionError
-from tests.integration.retrieval.conftest import Opener, run_at_once
+from tests.integration.retrieval.conftest import Opener, run_at_once, synced
 from tests.unit.retrieval.fakes import BagOfWords
 
 Open = Callable[..., Store]
 TEXTS = ["Points are fees paid to the lender.", "Aspirin weighs 180.16.", "The Seine flows through Paris."]
 SETTINGS = SplitSettings()
+SENTENCES = " ".join(f"Sentence {number} is here." for number in range(30))
 
 
 @pytest.fixture
@@ -94,13 +93,6 @@ def test_what_a_reader_may_not_see_counts_for_nothing_in_what_they_find(opened: 
     assert found() == before
     assert len(before) == len(texts)
     assert len(store.similarity_search(asked, 60)) > len(texts)
-
-
-@pytest.mark.parametrize("search", ["hybrid", "vectors", "bm25"])
-def test_each_way_of_searching_finds_the_passage(opened: Open, search: str) -> None:
-    store = put(opened(), file("a", TEXTS))
-    (found,) = store.similarity_search("how much does aspirin weigh: 180.16?", k=1, search=search)  # type: ignore[arg-type]
-    assert found.page_content == TEXTS[1]
 
 
 @pytest.mark.parametrize(
@@ -200,12 +192,6 @@ def test_no_more_are_given_than_asked_for(opened: Open, k: int) -> None:
     assert len(store.similarity_search("Paris", k=k)) == min(k, 3)
 
 
-def test_the_same_question_has_the_same_answer(opened: Open) -> None:
-    store = put(opened(), file("a", [f"one word{number % 7} two word{number % 5}" for number in range(70)]))
-    first = texts(store.similarity_search("word3 word4", k=9))
-    assert all(texts(store.similarity_search("word3 word4", k=9)) == first for _ in range(3))
-
-
 async def test_a_retriever_asks_in_many_threads(opened: Open) -> None:
     store = put(opened(), file("a", TEXTS))
     retriever = store.as_retriever()
@@ -276,23 +262,14 @@ def test_a_known_text_is_not_embedded_again(opened: Open) -> None:
     assert model.texts == ["Another."]
 
 
-class Stopping(BagOfWords):
-    """Give up after so many batches."""
-
-    def __init__(self, batches: int) -> None:
-        super().__init__()
-        self.batches = batches
-
-    def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        if len(self.calls) == self.batches:
-            raise KeyboardInterrupt
-        return super().embed_documents(texts)
-
-
 def test_an_interrupted_file_is_not_embedded_from_its_beginning(opened: Open) -> None:
+    def stop_after_ten(model: BagOfWords) -> None:
+        if len(model.calls) == 10:
+            raise KeyboardInterrupt
+
     large = file("a", [f"passage {number} of many" for number in range(64 * 11)])
     with pytest.raises(KeyboardInterrupt):
-        put(opened(Stopping(10)), large)
+        put(opened(BagOfWords(before=stop_after_ten)), large)
     assert opened().records() == {}
     model = BagOfWords()
     put(opened(model), large)
@@ -307,9 +284,9 @@ def test_an_interrupted_file_is_not_embedded_from_its_beginning(opened: Open) ->
 
 def _pieces() -> SplitFile:
     """A page of sentences, split with an overlap, and another page."""
-    text = " ".join(f"Sentence {number} is here." for number in range(30))
     pieces = [
-        Document(text[start : start + 120], metadata={"page": 1, "offset": start}) for start in range(0, len(text), 100)
+        Document(SENTENCES[start : start + 120], metadata={"page": 1, "offset": start})
+        for start in range(0, len(SENTENCES), 100)
     ]
     return file("/d/a.txt", [*pieces, Document("The second page.", metadata={"page": 2, "offset": 0})])
 
@@ -320,10 +297,8 @@ def test_a_quote_has_its_surroundings(opened: Open) -> None:
     put(store, one, file("/d/b.txt", TEXTS))
     passage = one.passages[3].page_content
     found = store.surroundings("/d/a.txt", passage, 20, 60, page=1)
-    text = " ".join(f"Sentence {number} is here." for number in range(30))
     assert found.quote == passage[20:60]
-    assert text.endswith("here.")
-    assert (found.before + found.quote + found.after) in f"{text}\n\nThe second page."
+    assert (found.before + found.quote + found.after) in f"{SENTENCES}\n\nThe second page."
     assert len(found.before) > 250
     assert len(found.after) > 250
     assert (found.path, found.sha256) == (Path("/d/a.txt"), "hash of /d/a.txt")
@@ -333,11 +308,10 @@ def test_a_quote_has_its_surroundings(opened: Open) -> None:
 
 def test_a_document_is_read_back_up_to_a_length(opened: Open) -> None:
     store = put(opened(), _pieces(), file("/d/b.txt", TEXTS))
-    text = " ".join(f"Sentence {number} is here." for number in range(30))
-    assert store.text_of(b"/d/a.txt", None, 9_000) == (f"{text}\n\nThe second page.", True)
+    assert store.text_of(b"/d/a.txt", None, 9_000) == (f"{SENTENCES}\n\nThe second page.", True)
     assert store.text_of(b"/d/a.txt", 2, 9_000) == ("The second page.", True)
     begin, whole = store.text_of(b"/d/a.txt", 1, 50)
-    assert text.startswith(begin)
+    assert SENTENCES.startswith(begin)
     assert not whole
     assert store.text_of(b"/d/c.txt", None, 50) == ("", True)
 
@@ -382,30 +356,14 @@ async def test_a_table_is_kept_until_its_document_changes(opened: Open) -> None:
     assert [values for *_, values in changed.values] == [7, 6]
 
 
-def test_a_library_of_an_older_version_gets_the_cells_of_its_tables(
-    open_at: Opener, url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "a.csv"
-    path.write_text("name,size\na,5\nb,6\n", encoding="utf-8")
-
-    def split_as_before(*given: Any) -> list[Document]:
-        passages = split(*given)
-        for passage in passages:
-            passage.metadata.pop(CELLS)
-        return passages
-
-    with monkeypatch.context() as older:
-        older.setattr(sync, "split", split_as_before)
-        older.setattr(Store, "read_tables_again", lambda self: None)
-        library = open_at(url)
-        library.add([path])
-        library.sync()
-    assert open_at(url).store.table_of(str(path), 0) is None
-    open_at(url).sync()
-    table = open_at(url).store.table_of(str(path), 0)
-    assert table
-    assert [one.name for one in table.columns] == ["name", "size"]
+def test_a_library_of_an_older_version_reads_the_files_of_tables_again(open_at: Opener, url: str, docs: Path) -> None:
+    with synced(open_at(url), docs).store.database.writing() as connection:
+        connection.execute("DELETE FROM meta WHERE key = 'cells'")
+    assert [path.name for path in open_at(url).sync().updated] == ["b.md", "c.csv"]
     assert open_at(url).sync().updated == []
+    table = open_at(url).store.table_of(str(docs / "c.csv"), 0)
+    assert table
+    assert [one.name for one in table.columns] == ["city", "river"]
 
 
 def test_files_with_tables_that_an_older_version_read_are_read_once_more(opened: Open) -> None:
@@ -488,25 +446,12 @@ def test_threads_write_one_after_the_other(opened: Open) -> None:
     assert len(store.records()) == 4
 
 
-class Reading(BagOfWords):
-    """Ask something while a write is under way."""
-
-    def __init__(self, ask: Callable[[], object]) -> None:
-        super().__init__()
-        self.ask = ask
-        self.answers: list[object] = []
-
-    def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        self.answers.append(self.ask())
-        return super().embed_documents(texts)
-
-
 def test_a_write_is_seen_whole_or_not_at_all(opened: Open) -> None:
     put(opened(), file("a", TEXTS[:1]))
-    reader = opened()
-    model = Reading(lambda: texts(reader.similarity_search("aspirin lender", k=9)))
+    reader, answers = opened(), []
+    model = BagOfWords(before=lambda _: answers.append(texts(reader.similarity_search("aspirin lender", k=9))))
     put(opened(model), file("b", TEXTS[1:]))
-    assert model.answers == [TEXTS[:1]]
+    assert answers == [TEXTS[:1]]
     assert len(reader.similarity_search("aspirin lender", k=9)) == 3
 
 

@@ -211,20 +211,21 @@ def rewritten(saved: Path, change: Callable[[dict[str, bytes]], None], compressi
     return saved
 
 
-def manifest_with(**values: Any) -> Callable[[dict[str, bytes]], None]:
-    def change(members: dict[str, bytes]) -> None:
-        members["manifest.json"] = json.dumps(json.loads(members["manifest.json"]) | values).encode()
+def manifest_changed(change: Callable[[dict[str, Any]], object]) -> Callable[[dict[str, bytes]], None]:
+    def rewrite(members: dict[str, bytes]) -> None:
+        manifest = json.loads(members["manifest.json"])
+        change(manifest)
+        members["manifest.json"] = json.dumps(manifest).encode()
 
-    return change
+    return rewrite
+
+
+def manifest_with(**values: Any) -> Callable[[dict[str, bytes]], None]:
+    return manifest_changed(lambda manifest: manifest.update(values))
 
 
 def test_a_backup_of_before_excludes_nothing(saved: Path) -> None:
-    def older(members: dict[str, bytes]) -> None:
-        manifest = json.loads(members["manifest.json"])
-        del manifest["excluded"]
-        members["manifest.json"] = json.dumps(manifest).encode()
-
-    with Backup(rewritten(saved, older)) as backup:
+    with Backup(rewritten(saved, manifest_changed(lambda manifest: manifest.pop("excluded")))) as backup:
         assert backup.roots().excluded == set()
 
 
@@ -335,12 +336,7 @@ def test_a_backup_has_the_bytes_of_uploads(with_uploads: Store, elsewhere: Store
 def test_a_backup_whose_upload_was_changed_is_refused(with_uploads: Store, tmp_path: Path) -> None:
     file = tmp_path / "backup.zip"
     write_backup(with_uploads, file, [])
-
-    def outside(members: dict[str, bytes]) -> None:
-        manifest = json.loads(members["manifest.json"])
-        manifest["uploads"][0]["path"] = "L2V0Yy9wYXNzd2Q="  # /etc/passwd
-        members["manifest.json"] = json.dumps(manifest).encode()
-
+    outside = manifest_changed(lambda manifest: manifest["uploads"][0].update(path="L2V0Yy9wYXNzd2Q="))  # /etc/passwd
     whole = file.read_bytes()
     for change in (outside, lambda members: members.update({"upload-000000": b"other"})):
         file.write_bytes(whole)

@@ -13,7 +13,7 @@ import threading
 import time
 import zipfile
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -22,6 +22,7 @@ from core import files
 from retrieval.documents.load import open_document
 from retrieval.sandbox import process as reader_process
 from retrieval.sandbox.pool import Readers, Reading, ReadLimits
+from tests.unit.retrieval.documents.pdfs import pdf_of
 from tests.unit.retrieval.sandbox.children import Marks, child, children, runs, write
 
 CHECKOUT = str(Path(__file__).resolve().parents[3])
@@ -127,50 +128,36 @@ def test_a_reader_that_hangs_ends_by_itself_when_its_parent_is_gone(tmp_path: Pa
     assert text(reading) == "[40, True]"
 
 
-# Bytes that a reader could send in place of what it made of a file.
-NONSENSE = {
-    "no JSON": b"\x00\x00\x00\x05hello",
-    "too long": b"\xff\xff\xff\xff",
-}
-
-
-@pytest.mark.parametrize("nonsense", NONSENSE)
-def test_a_reader_that_answers_nonsense_is_ended(tmp_path: Path, nonsense: str) -> None:
-    body = f"""
-        honest = reader._read_and_reply
-        def reply(request, descriptor, rules, replies):
-            if b"bad" not in request: return honest(request, descriptor, rules, replies)
-            replies.write({NONSENSE[nonsense]!r})
-            replies.flush()
-            while True: time.sleep(1)
-        reader._read_and_reply = reply
-        def parse(path, data): return text(os.getpid())
-    """
-    first, bad, last = read(write(tmp_path / "d", ["a.txt", "bad.txt", "b.txt"]), None, child(tmp_path, body))
-    assert (bad.status, bad.reason) == ("failed", "bad.txt made its reader answer nonsense: leave it out.")
-    assert text(first) != text(last)
-
-
+NONSENSE = "bad.txt made its reader answer nonsense: leave it out."
 START = b'\x00\x00\x00\x59{"sha256": "' + b"0" * 64 + b'", "size": 1}'
 
 
 @pytest.mark.parametrize(
-    "reply", [b"", b"\x00\x00", b"\x00\x00\x00\x09{", START, START + b'\x00\x00\x00\x50{"sections']
+    ("reply", "then", "said"),
+    [
+        (b"\x00\x00\x00\x05hello", "time.sleep(999)", NONSENSE),  # no JSON
+        (b"\xff\xff\xff\xff", "time.sleep(999)", NONSENSE),  # too long
+        *((start, "os._exit(0)", CRASHED) for start in (b"", b"\x00\x00", b"\x00\x00\x00\x09{", START)),
+        (START + b'\x00\x00\x00\x50{"sections', "os._exit(0)", CRASHED),
+    ],
 )
-def test_a_reply_that_breaks_off_is_a_crash(tmp_path: Path, reply: bytes) -> None:
+def test_a_reader_that_answers_nonsense_or_breaks_off_is_replaced(
+    tmp_path: Path, reply: bytes, then: str, said: str
+) -> None:
     body = f"""
         honest = reader._read_and_reply
         def reply(request, descriptor, rules, replies):
             if b"bad" not in request: return honest(request, descriptor, rules, replies)
             replies.write({reply!r})
             replies.flush()
-            os._exit(0)
+            {then}
         reader._read_and_reply = reply
+        def parse(path, data): return text(os.getpid())
     """
-    _, bad, last = read(write(tmp_path / "d", ["a.txt", "bad.txt", "b.txt"]), None, child(tmp_path, body))
-    assert (bad.status, bad.sha256) == ("failed", "0" * 64 if START in reply else None)
-    assert bad.reason == "bad.txt made its reader crash: save it anew with another program, or leave it out."
-    assert text(last) == "This is b.txt."
+    first, bad, last = read(write(tmp_path / "d", ["a.txt", "bad.txt", "b.txt"]), None, child(tmp_path, body))
+    assert (bad.status, bad.reason) == ("failed", said)
+    assert bad.sha256 == ("0" * 64 if START in reply else None)
+    assert text(first) != text(last)
 
 
 def test_a_process_that_was_killed_while_idle_costs_no_file(tmp_path: Path) -> None:
@@ -285,43 +272,35 @@ def test_what_takes_a_file_s_place_before_it_is_opened_is_not_read(
     assert re.match(r"a\.txt (is not a regular file|cannot be opened)", reading.reason)
 
 
-def test_a_file_on_a_drive_that_does_not_answer_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    dead, answers = threading.Event(), threading.Event()
-    opened = []
+@pytest.fixture
+def dead_drive(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
+    """A drive that opens "dead.txt" no sooner than the test has ended; the event says that it was asked to."""
+    asked, ended = threading.Event(), threading.Event()
 
     def wait(path: Path) -> int:
         if path.stem == "dead":
-            dead.wait(PATIENCE)
-        opened.append(open_document(path))
-        if path.stem == "dead":
-            answers.set()
-        return opened[-1]
-
-    monkeypatch.setattr(reader_process, "open_document", wait)
-    lost, read_on = read(write(tmp_path / "d", ["dead.txt", "a.txt"]), ReadLimits(seconds=1))
-    assert lost.reason == "dead.txt took longer than 1 s to read: split it, or leave it out."
-    assert text(read_on) == "This is a.txt."
-    dead.set()
-    assert answers.wait(PATIENCE)
-
-
-def test_whoever_stops_does_not_wait_for_a_drive_that_does_not_answer(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    dead, reached = threading.Event(), threading.Event()
-
-    def wait(path: Path) -> int:
-        if path.stem == "dead":
-            reached.set()
-            dead.wait(PATIENCE)
+            asked.set()
+            ended.wait(PATIENCE)
         return open_document(path)
 
     monkeypatch.setattr(reader_process, "open_document", wait)
+    yield asked
+    ended.set()
+
+
+def test_a_file_on_a_drive_that_does_not_answer_is_given_up(tmp_path: Path, dead_drive: threading.Event) -> None:
+    lost, read_on = read(write(tmp_path / "d", ["dead.txt", "a.txt"]), ReadLimits(seconds=1))
+    assert lost.reason == "dead.txt took longer than 1 s to read: split it, or leave it out."
+    assert text(read_on) == "This is a.txt."
+
+
+def test_whoever_stops_does_not_wait_for_a_drive_that_does_not_answer(
+    tmp_path: Path, dead_drive: threading.Event
+) -> None:
     with Readers(ReadLimits(seconds=999), workers=1) as readers:
         readings = readers.read(write(tmp_path / "d", ["a.txt", "dead.txt"]))
         assert text(next(readings)) == "This is a.txt."
-        assert reached.wait(PATIENCE)
-    dead.set()
+        assert dead_drive.wait(PATIENCE)
 
 
 def test_a_file_without_permission_is_to_be_tried_again(tmp_path: Path) -> None:
@@ -442,18 +421,6 @@ def test_ctrl_c_that_the_parent_survives_does_not_reach_the_reader(tmp_path: Pat
     assert len(set(out.split())) == 1
 
 
-def flat(*objects: bytes) -> bytes:
-    """Return a PDF of these objects, the first its catalog, with a table of where they are."""
-    out, places = b"%PDF-1.7\n", []
-    for number, content in enumerate(objects, 1):
-        places.append(len(out))
-        out += b"%d 0 obj\n%s\nendobj\n" % (number, content)
-    start = len(out)
-    out += b"xref\n0 %d\n0000000000 65535 f \n" % (len(objects) + 1)
-    out += b"".join(b"%010d 00000 n \n" % place for place in places)
-    return out + b"trailer << /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF" % (len(objects) + 1, start)
-
-
 def stream(content: bytes, more: bytes = b"/Filter /FlateDecode") -> bytes:
     return b"<< /Length %d %s >>\nstream\n%s\nendstream" % (len(content), more, content)
 
@@ -482,15 +449,15 @@ LAUGHS = b"<!DOCTYPE a [<!ENTITY b0 'ha'>%s]><a>&b30;</a>" % b"".join(
     b"<!ENTITY b%d '&b%d;&b%d;'>" % (number, number - 1, number - 1) for number in range(1, 31)
 )
 HOSTILE: dict[str, Callable[[], bytes]] = {  # made when needed: some take a second
-    "content that inflates.pdf": lambda: flat(CATALOG, PAGES, PAGE, stream(deflated(300)), stream(b"")),
-    "content of endless operators.pdf": lambda: flat(
+    "content that inflates.pdf": lambda: pdf_of(CATALOG, PAGES, PAGE, stream(deflated(300)), stream(b"")),
+    "content of endless operators.pdf": lambda: pdf_of(
         CATALOG, PAGES, PAGE, stream(deflated(100, b"BT (a) Tj ET ")), stream(b"")
     ),
-    "forms within themselves.pdf": lambda: flat(
+    "forms within themselves.pdf": lambda: pdf_of(
         CATALOG, PAGES, PAGE, stream(b"/X Do /X Do", b""), stream(b"/X Do /X Do", FORM)
     ),
-    "arrays without end.pdf": lambda: flat(CATALOG, PAGES, PAGE[:-2] + b"/A " + b"[" * 200_000 + b">>"),
-    "billions of pages.pdf": lambda: flat(CATALOG, b"<< /Type /Pages /Kids [] /Count 2000000000 >>"),
+    "arrays without end.pdf": lambda: pdf_of(CATALOG, PAGES, PAGE[:-2] + b"/A " + b"[" * 200_000 + b">>"),
+    "billions of pages.pdf": lambda: pdf_of(CATALOG, b"<< /Type /Pages /Kids [] /Count 2000000000 >>"),
     "entities.xhtml": lambda: LAUGHS,
     "entities.docx": lambda: word(LAUGHS),
     "white space.docx": lambda: word(b"<w>" + b" " * 300_000_000 + b"</w>"),

@@ -15,18 +15,11 @@ from tests.unit.retrieval.fakes import BagOfWords
 INDEX = """
 import sys, time
 from pathlib import Path
-from core.errors import IndexBusy
-from retrieval.index import database
 from retrieval.library.library import Library
-from retrieval.sync_report import Advance
 from tests.unit.retrieval.fakes import BagOfWords
 
-class Slow(BagOfWords):
-    def embed_documents(self, texts):
-        time.sleep(0.005)
-        return super().embed_documents(texts)
-
-with Library.open(Path(sys.argv[1]), Slow(), embedding_name="bow") as library:
+slow = BagOfWords(before=lambda model: time.sleep(0.005))
+with Library.open(Path(sys.argv[1]), slow, embedding_name="bow") as library:
     library.add([sys.argv[2]])
     library.sync(lambda at: print(at.files, flush=True))
 """

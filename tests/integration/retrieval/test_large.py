@@ -42,17 +42,6 @@ def agrees_with_the_database(library: Library) -> bool:
     return set(found) == ids and len(found) == len(ids)
 
 
-def test_it_is_searched_in_lists_once_it_is_large(open_library: Opener, docs: Path) -> None:
-    (docs / "many.csv").write_text(rows(1, 500))
-    library = open_library()
-    library.add([docs])
-    assert library.sync().passages == 504
-    assert kind(library) == "IndexIVFScalarQuantizer"
-    assert agrees_with_the_database(library)
-    (found,) = library.store.similarity_search("mortgage points fees paid to the lender", k=1, search="vectors")
-    assert found.page_content == "Points on a mortgage are fees paid to the lender."
-
-
 def test_what_is_added_and_removed_later_is_in_step(open_library: Opener, docs: Path) -> None:
     (docs / "many.csv").write_text(rows(1, 500))
     library = synced(open_library(), docs)

@@ -1,8 +1,5 @@
 """Libraries in a real PostgreSQL: who may do what, what is refused in one sentence, and what a crash leaves."""
 
-import os
-import subprocess
-import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
@@ -117,40 +114,11 @@ def test_a_server_that_only_reads_is_read(store: Store, admin: psycopg.Connectio
 # What is refused.
 
 
-def test_a_wrong_password_is_told_without_it(store: Store, role: str, admin: psycopg.Connection[Any]) -> None:
-    (hba,) = admin.execute("SHOW hba_file").fetchone() or ("",)
-    quoted = role.replace('"', '""')
-    before = Path(hba).read_text()
-    url = as_role(with_free_url(admin), role).replace("@/", f":{SECRET}-wrong@/")
-    try:
-        Path(hba).write_text(f'local all "{quoted}" scram-sha-256\n{before}')
-        admin.execute("SELECT pg_reload_conf()")
-        with pytest.raises(StoreUnavailable, match="password authentication failed") as error:
-            _open_again_and_again(url)  # the server takes up its file in a moment
-    finally:
-        Path(hba).write_text(before)
-        admin.execute("SELECT pg_reload_conf()")
-    one_sentence(error)
-
-
-def _open_again_and_again(url: str) -> None:
-    while True:
-        open_(url).close()
-
-
-def with_free_url(connection: psycopg.Connection[Any]) -> str:
-    info = connection.info
-    return f"postgresql://{info.user}@/{info.dbname}?host={info.host}"
-
-
 @pytest.mark.parametrize(
     ("url", "message"),
     [
         (f"postgresql://me:{SECRET}@127.0.0.1:1/x", "cannot be reached"),
-        (
-            f"postgres://me:{SECRET}@/x?host=/nowhere",
-            "'library' in the database x on /nowhere cannot be reached",
-        ),
+        (f"postgres://me:{SECRET}@/x?host=/nowhere", "'library' in the database x on /nowhere cannot be reached"),
         (f"postgresql://me:{SECRET}%zz@host/x", "is no address of a database"),
         (f"postgresql://me:{SECRET}@host:port/x", "cannot be reached"),
         (f"postgresql://me:{SECRET}@/x%00y", "is no address"),
@@ -197,17 +165,11 @@ def test_pgvector_is_installed_or_asked_for(
 
 
 @pytest.mark.parametrize(
-    ("statement", "message"),
-    [
-        ("CREATE SCHEMA selfrag_library; CREATE TABLE selfrag_library.meta (x int)", "is not of this program"),
-        ("CREATE SCHEMA selfrag_library; CREATE VIEW selfrag_library.passages AS SELECT 1", "is not of this program"),
-    ],
+    "statement", ["CREATE TABLE selfrag_library.meta (x int)", "CREATE VIEW selfrag_library.passages AS SELECT 1"]
 )
-def test_anothers_schema_is_left_alone(
-    admin: psycopg.Connection[Any], postgres_url: str, statement: str, message: str
-) -> None:
-    admin.execute(statement.encode())
-    with refused(RequestError, message):
+def test_anothers_schema_is_left_alone(admin: psycopg.Connection[Any], postgres_url: str, statement: str) -> None:
+    admin.execute(f"CREATE SCHEMA selfrag_library; {statement}".encode())
+    with refused(RequestError, "is not of this program"):
         open_(postgres_url)
 
 
@@ -302,39 +264,23 @@ def test_a_pool_that_is_used_up_says_so(store: Any, monkeypatch: pytest.MonkeyPa
     assert store.roots().kinds == {}
 
 
-@pytest.fixture
-def small_disk(admin: psycopg.Connection[Any]) -> Iterator[Path]:
-    """A file system of four megabytes, on which the database keeps its tables."""
-    (data,) = admin.execute("SHOW data_directory").fetchone() or ("",)
-    folder = Path(tempfile.mkdtemp(dir=Path(data).parent))
-    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "small", folder], check=False).returncode:  # noqa: S607
-        pytest.skip("no file system can be mounted here: it takes root")
-    name = sql.Identifier(folder.name)
-    try:
-        os.chown(folder, Path(data).stat().st_uid, -1)
-        admin.execute(sql.SQL("CREATE TABLESPACE {} LOCATION {}").format(name, sql.Literal(str(folder))))
-        kept = sql.SQL("ALTER DATABASE {} SET default_tablespace = {}")
-        admin.execute(kept.format(sql.Identifier(admin.info.dbname), name))
-        yield folder
-        admin.execute("DROP SCHEMA selfrag_library CASCADE")
-        admin.execute("CHECKPOINT")  # frees the files of what was dropped
-        admin.execute(sql.SQL("DROP TABLESPACE {}").format(name))
-    finally:
-        subprocess.run(["umount", folder], check=True)  # noqa: S607
-        folder.rmdir()
-
-
-def test_a_disk_that_is_full_is_told_and_nothing_is_half_there(small_disk: Path, postgres_url: str) -> None:
-    with closing(open_(postgres_url)) as store:
-        put(store, file("/d/a.txt", TEXTS))
-        large = file("/d/large.txt", [f"{number} " + "word " * 100 for number in range(10_000)])
-        with refused(RequestError, "has no space left on its disk: free some, then try again"):
-            put(store, large)
-        assert set(store.records()) == {b"/d/a.txt"}
-        assert [one.page_content for one in store.similarity_search("aspirin", k=1)] == [TEXTS[1]]
-        subprocess.run(["mount", "-o", "remount,size=1g", small_disk], check=True)  # noqa: S607
-        put(store, large)
-        assert store.records()[b"/d/large.txt"].passages == 10_000
+@pytest.mark.parametrize(
+    ("error", "kind", "said"),
+    [
+        (psycopg.errors.DiskFull, RequestError, "^The server of the .* has no space left on its disk: free some"),
+        (psycopg.errors.DataCorrupted, IndexDamaged, r"is damaged \(why\)"),
+        (psycopg.errors.UndefinedTable, RequestError, r"was changed by another program \(why\): restore it"),
+        (psycopg.errors.QueryCanceled, IndexBusy, "is being changed: wait a moment"),
+        (psycopg.errors.ReadOnlySqlTransaction, RequestError, "may be read only"),
+        (psycopg.OperationalError, StoreUnavailable, r"cannot be reached \(why\): check SELFRAG_STORE"),
+        (psycopg.errors.InternalError, RequestError, r"refused a request \(why\): see the server's log"),
+    ],
+)
+def test_an_error_of_the_server_is_told_in_one_sentence(
+    error: type[Exception], kind: type[Exception], said: str
+) -> None:
+    with refused(kind, said), database.translated("library 'x' in the database y on z"):
+        raise error("FATAL: why" if error is psycopg.OperationalError else "why")
 
 
 def test_a_server_without_connections_says_so(

@@ -54,19 +54,12 @@ def worker_of(library: Library, name: str = "w", **options: Any) -> Worker:
     return Worker(library.store, library.require_queue(), library.settings, name, **options)
 
 
-def read_all(library: Library, name: str = "w") -> int:
+def read_all(library: Library, name: str = "w", **options: Any) -> int:
     done = 0
-    with worker_of(library, name) as worker:
+    with worker_of(library, name, **options) as worker:
         while taken := worker.step():
             done += taken
     return done
-
-
-def read_waiting(library: Library, told: threading.Event) -> None:
-    """Read what is queued; ``told`` is set when another process keeps the lock."""
-    with worker_of(library, unreachable=lambda _: told.set()) as worker:
-        while worker.step():
-            pass
 
 
 def take(library: Library, most: int = 100, name: str = "dead") -> list[Job]:
@@ -93,19 +86,13 @@ def sources(library: Library) -> dict[str, int]:
 
 def test_workers_share_the_files_and_read_each_once(open_on: Opener, many: Path) -> None:
     queue_all(open_on(), many)
-    texts: list[str] = []
-
-    class Counting(BagOfWords):
-        def embed_documents(self, given: list[str]) -> list[list[float]]:
-            texts.extend(given)
-            return super().embed_documents(given)
-
-    libraries = [open_on(model=Counting()) for _ in range(3)]
+    models = [BagOfWords() for _ in range(3)]
+    libraries = [open_on(model=model) for model in models]
     done: list[int] = []
     run_at_once(
         *(lambda one=one, name=str(number): done.append(read_all(one, name)) for number, one in enumerate(libraries))  # type: ignore[misc]
     )
-    assert sum(done) == len(texts) == 40
+    assert sum(done) == sum(len(model.texts) for model in models) == 40
     assert sources(libraries[0]) == {f"{number:02}.txt": 1 for number in range(40)}
     assert libraries[0].sync().unchanged == 40
 
@@ -178,15 +165,13 @@ def test_a_lease_is_renewed_while_a_file_is_read(
     renew = library.require_queue().renew
     monkeypatch.setattr(library.store.queue, "renew", lambda *given: (renew(*given), renewed.set()))
 
-    class Slow(BagOfWords):
-        def embed_documents(self, texts: list[str]) -> list[list[float]]:
-            end_leases(admin)
-            renewed.clear()
-            assert renewed.wait(30)
-            assert not take(open_on(), name="other")
-            return super().embed_documents(texts)
+    def outlast_the_lease(_: BagOfWords) -> None:
+        end_leases(admin)
+        renewed.clear()
+        assert renewed.wait(30)
+        assert not take(open_on(), name="other")
 
-    library.store.model = Model(Slow(), "bow")
+    library.store.model = Model(BagOfWords(before=outlast_the_lease), "bow")
     with worker_of(library, lease=0.3) as worker:
         assert worker.step() == 3
     assert library.require_queue().waiting() == 0
@@ -321,7 +306,7 @@ def test_what_waits_for_the_lock_is_embedded_once(open_on: Opener, docs: Path, m
     shorter = sql.SQL("{}; SET LOCAL lock_timeout = '50ms'").format(writing)
     monkeypatch.setattr(owner.store.database, "_writing", shorter)  # type: ignore[attr-defined]
     with other.store.only_writer():
-        thread = threading.Thread(target=lambda: read_waiting(owner, told))
+        thread = threading.Thread(target=lambda: read_all(owner, unreachable=lambda _: told.set()))
         thread.start()
         assert told.wait(30)
     thread.join()

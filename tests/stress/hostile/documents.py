@@ -11,12 +11,12 @@ from typing import NamedTuple
 from hypothesis import strategies as st
 
 from retrieval.sandbox.pool import Readers, Reading, ReadLimits
-from tests.integration.retrieval.test_hostile import CATALOG, PAGE, PAGES, flat, stream
+from tests.integration.retrieval.test_hostile import CATALOG, PAGE, PAGES, stream
 from tests.stress.folder import KINDS as SOUND_KINDS
 from tests.stress.hostile.run_checks import UNSHOWN
 from tests.stress.hostile.world import World
 from tests.unit.retrieval.documents.docx_files import docx
-from tests.unit.retrieval.documents.pdfs import drawn
+from tests.unit.retrieval.documents.pdfs import drawn, pdf_of
 
 SIZE = 600_000  # characters
 SLOW = 3.0  # seconds of the processor from which it is looked how they grow
@@ -124,7 +124,7 @@ def _pdf_page(body: str) -> bytes:
 
 def _pdf_objects(body: str) -> bytes:
     page = PAGE[:-2] + b"/A " + body.encode("latin-1", "replace") + b">>"
-    return flat(CATALOG, PAGES, page, stream(b"BT (a) Tj ET", b""), stream(b"", b""))
+    return pdf_of(CATALOG, PAGES, page, stream(b"BT (a) Tj ET", b""), stream(b"", b""))
 
 
 KINDS: dict[str, Kind] = {

@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from functools import cache
 from pathlib import Path
@@ -18,15 +18,23 @@ from retrieval.store import Model
 
 
 class BagOfWords(Embeddings):
-    """Hash each word to a direction: texts that share words are near. Another salt is another model."""
+    """Hash each word to a direction: texts that share words are near. Another salt is another model.
 
-    def __init__(self, dimension: int = 64, salt: str = "") -> None:
+    ``before`` is called, with the model, before texts are embedded.
+    """
+
+    def __init__(
+        self, dimension: int = 64, salt: str = "", *, before: Callable[["BagOfWords"], object] | None = None
+    ) -> None:
         self.dimension = dimension
         self.salt = salt
+        self.before = before
         self.texts: list[str] = []
         self.calls: list[int] = []
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        if self.before:
+            self.before(self)
         self.texts += texts
         self.calls.append(len(texts))
         return [self.vector(text) for text in texts]
@@ -48,10 +56,9 @@ def store_of(
     metadatas: Sequence[Mapping[str, Any]] = (),
     *,
     model: Embeddings | None = None,
-    name: str = "bow",
 ) -> Iterator[PassageStore]:
     """Open a new store that holds these texts as passages."""
-    with closing(PassageStore(folder, Model(model or BagOfWords(), name))) as store:
+    with closing(PassageStore(folder, Model(model or BagOfWords(), "bow"))) as store:
         put_texts(store, texts, metadatas)
         yield store
 

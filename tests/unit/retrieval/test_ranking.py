@@ -1,21 +1,26 @@
-"""Words and meaning are fused; what says the same again is left out."""
+"""Words, meaning and headings are fused; what says the same again is left out."""
+
+from pathlib import Path
 
 import pytest
+from langchain_core.documents import Document
 
-from retrieval.ranking import distinct, fuse
-
-
-def test_fusion_is_half_and_half_over_all_candidates() -> None:
-    assert fuse({1: 0.9, 2: 0.5, 3: 0.1}, {3: 8.0, 2: 4.0}) == {1: 0.5, 2: 0.5, 3: 0.5}
+from retrieval.ranking import distinct, fuse, section_shares
+from tests.unit.retrieval.fakes import store_of
 
 
-def test_without_a_term_found_meaning_decides() -> None:
-    scores = fuse({1: 0.2, 2: 0.8}, {})
-    assert scores[2] > scores[1]
-
-
-def test_one_candidate_has_the_full_score() -> None:
-    assert fuse({1: 0.3}, {1: 2.0}) == {1: 1.0}
+@pytest.mark.parametrize(
+    ("similarities", "words", "scores"),
+    [
+        ({1: 0.9, 2: 0.5, 3: 0.1}, {3: 8.0, 2: 4.0}, {1: 0.5, 2: 0.5, 3: 0.5}),
+        ({1: 0.2, 2: 0.8}, {}, {1: 0.0, 2: 0.5}),  # without a term found meaning decides
+        ({1: 0.3}, {1: 2.0}, {1: 1.0}),
+    ],
+)
+def test_fusion_is_half_and_half_over_all_candidates(
+    similarities: dict[int, float], words: dict[int, float], scores: dict[int, float]
+) -> None:
+    assert fuse(similarities, words) == scores
 
 
 def test_of_equal_texts_the_best_is_kept() -> None:
@@ -43,3 +48,40 @@ def test_near_copies_are_left_out_unless_a_number_or_a_negation_differs(one: str
 
 def test_no_more_are_kept_than_asked_for() -> None:
     assert distinct([(1, 0.9), (2, 0.8)], {1: "one", 2: "two"}, 1) == [(1, 0.9)]
+
+
+TEXTS = [
+    ("A string must end on its line.", "Error C2001"),
+    ("The remarks on an error are what an error means.", "Error C2059"),
+    ("What the remarks on another error mean.", None),
+]
+
+
+def documents() -> dict[int, Document]:
+    return {
+        number: Document(text, metadata={"heading": heading} if heading else {})
+        for number, (text, heading) in enumerate(TEXTS)
+    }
+
+
+def test_the_share_counts_rare_words_and_is_of_headings_alone() -> None:
+    shares = section_shares("What are the remarks on error C2001?", documents())
+    assert shares[0] > 2 * shares[1] > 0
+    assert set(shares) == {0, 1}
+    assert section_shares("Why?", documents()) == {}
+    assert section_shares("C2001", {2: documents()[2]}) == {}
+
+
+@pytest.mark.parametrize("headed", [True, False])
+def test_the_section_that_is_asked_for_goes_first(tmp_path: Path, headed: bool) -> None:
+    known = documents().values()
+    metadata = [one.metadata if headed else {} for one in known]
+    with store_of([one.page_content for one in known], tmp_path, metadata) as store:
+        found = store.similarity_search_with_score("What are the remarks on error C2001?", k=3)
+    assert (found[0][0].page_content == TEXTS[0][0]) == headed
+
+
+def test_passages_that_differ_in_their_headings_alone_are_no_copies(tmp_path: Path) -> None:
+    above = [{"heading": f"Error LNK110{number}"} for number in range(3)]
+    with store_of(["It is deprecated."] * 3, tmp_path, above) as store:
+        assert len(store.similarity_search("deprecated", k=3)) == 3

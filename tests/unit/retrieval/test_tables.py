@@ -85,11 +85,8 @@ def noted(table: Table, sql: str) -> list[str]:
 @pytest.mark.parametrize(
     ("sql", "result", "rows"),
     [
-        (
-            "SELECT wine FROM data ORDER BY bottles LIMIT 1",
-            ["Alder (Bottles: 3)"],
-            [0],
-        ),  # an empty cell is not the least
+        # an empty cell is not the least
+        ("SELECT wine FROM data ORDER BY bottles LIMIT 1", ["Alder (Bottles: 3)"], [0]),
         ("SELECT wine FROM wines ORDER BY price_eur DESC LIMIT 1", ["Alder (Price (EUR): 1,200.50)"] * 1, [0, 2]),
         ("SELECT wine FROM wines of the house WHERE bottles = 3", ["Alder"], [0]),
         ("SELECT MAX(price_eur) FROM data", ["Alder (Price (EUR): 1,200.50)"] * 1, [0, 2]),

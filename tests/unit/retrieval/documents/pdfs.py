@@ -56,15 +56,19 @@ def drawn(
         stream(content),
         *objects,
     ]
-    out = "%PDF-1.4\n"
-    places = []
-    for number, value in enumerate(every, 1):
+    return pdf_of(*(one.encode("latin-1") for one in every))
+
+
+def pdf_of(*objects: bytes) -> bytes:
+    """Return a PDF of these objects, the first its catalog, with a table of where they are."""
+    out, places = b"%PDF-1.7\n", []
+    for number, content in enumerate(objects, 1):
         places.append(len(out))
-        out += f"{number} 0 obj\n{value}\nendobj\n"
-    table = "".join(f"{place:010} 00000 n \n" for place in places)
-    count = len(every) + 1
-    out += f"xref\n0 {count}\n0000000000 65535 f \n{table}trailer\n<< /Size {count} /Root 1 0 R >>\n"
-    return (out + f"startxref\n{out.index('xref')}\n%%EOF\n").encode("latin-1")
+        out += b"%d 0 obj\n%s\nendobj\n" % (number, content)
+    start = len(out)
+    out += b"xref\n0 %d\n0000000000 65535 f \n" % (len(objects) + 1)
+    out += b"".join(b"%010d 00000 n \n" % place for place in places)
+    return out + b"trailer << /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF" % (len(objects) + 1, start)
 
 
 def stream(content: str, entries: str = "") -> str:

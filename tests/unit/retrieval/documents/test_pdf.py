@@ -1,4 +1,4 @@
-"""A PDF gives its pages in sentences; one that cannot be read says why, and prints nothing."""
+"""A PDF gives its pages in whole sentences; one that cannot be read says why, and prints nothing."""
 
 from collections.abc import Callable
 from datetime import date
@@ -9,8 +9,9 @@ import pytest
 from benchmarks.documents import load
 from core.errors import UnreadableDocument
 from retrieval.documents.load import parse
-from retrieval.documents.pdf import DamagedError, EncryptedError, Pages, pages_by_pdfium, pages_by_pypdf
+from retrieval.documents.pdf import DamagedError, EncryptedError, Pages, pages_by_pdfium, pages_by_pypdf, unwrap
 from tests.unit.retrieval.documents.pdfs import drawn, encrypted, pdf
+from tests.unit.retrieval.documents.processor_time import bounded
 
 PARAGRAPH = (
     "Grounded answers quote the passage that supports them, so that a reader can check each claim. "
@@ -18,19 +19,15 @@ PARAGRAPH = (
 )
 
 
-def written(path: Path, data: bytes) -> Path:
-    path.write_bytes(data)
-    return path
-
-
-def unreadable(path: Path) -> str:
+def unreadable(name: str, data: bytes) -> str:
     with pytest.raises(UnreadableDocument) as caught:
-        load(path)
+        parse(Path(name), data)
     return str(caught.value)
 
 
 def test_each_page_is_a_document_with_its_number(tmp_path: Path) -> None:
-    path = written(tmp_path / "two.pdf", pdf(["The first page speaks.", "", "The third page speaks."]))
+    path = tmp_path / "two.pdf"
+    path.write_bytes(pdf(["The first page speaks.", "", "The third page speaks."]))
     documents = load(path)
     today = date.today().isoformat()  # the day when it was made
     assert [(d.page_content, d.metadata) for d in documents] == [
@@ -40,56 +37,43 @@ def test_each_page_is_a_document_with_its_number(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("algorithm", ["AES-256", "RC4-128"])
-def test_an_encrypted_file_says_so(tmp_path: Path, algorithm: str) -> None:
-    path = written(tmp_path / "secret.pdf", encrypted(pdf(["Secret."]), "password", algorithm))
-    assert unreadable(path).startswith("secret.pdf is encrypted: save it without a password")
+def test_an_encrypted_file_says_so(algorithm: str) -> None:
+    secret = encrypted(pdf(["Secret."]), "password", algorithm)
+    assert unreadable("secret.pdf", secret).startswith("secret.pdf is encrypted: save it without a password")
 
 
 @pytest.mark.parametrize("kept", [0.05, 0.3, 0.5, 0.7, 0.9, 0.99])
-def test_a_truncated_file_says_so(tmp_path: Path, kept: float, caplog: pytest.LogCaptureFixture) -> None:
-    path = tmp_path / "cut.pdf"
+def test_a_truncated_file_says_so(kept: float, caplog: pytest.LogCaptureFixture) -> None:
     data = pdf([PARAGRAPH * 3] * 4)
-    path.write_bytes(data[: int(len(data) * kept)])
-    assert unreadable(path) == "cut.pdf is truncated: get a complete copy of it."
+    assert unreadable("cut.pdf", data[: int(len(data) * kept)]) == "cut.pdf is truncated: get a complete copy of it."
     assert caplog.records == []
 
 
-def test_without_its_end_mark_a_file_must_have_text_on_every_page(tmp_path: Path) -> None:
-    path = written(tmp_path / "tail.pdf", pdf(["One.", "Two."]) + b" " * 5_000)
-    assert len(load(path)) == 2
-    path.write_bytes(pdf(["One.", ""]) + b" " * 5_000)
-    assert unreadable(path) == "tail.pdf is truncated: get a complete copy of it."
+def test_without_its_end_mark_a_file_must_have_text_on_every_page() -> None:
+    tail = b" " * 5_000
+    assert len(parse(Path("tail.pdf"), pdf(["One.", "Two."]) + tail).sections) == 2
+    assert unreadable("tail.pdf", pdf(["One.", ""]) + tail) == "tail.pdf is truncated: get a complete copy of it."
 
 
-def test_a_file_without_text_layer_says_what_to_do(tmp_path: Path) -> None:
-    path = written(tmp_path / "scan.pdf", pdf(["", ""]))
-    assert unreadable(path) == (
+def test_a_file_without_text_layer_says_what_to_do() -> None:
+    assert unreadable("scan.pdf", pdf(["", ""])) == (
         "scan.pdf has no text layer: run OCR on it, for example ocrmypdf, and index the result."
     )
 
 
-def test_a_broken_page_does_not_cost_the_others(tmp_path: Path) -> None:
+def test_a_broken_page_does_not_cost_the_others() -> None:
     data = pdf(["The first page speaks.", "The second is broken.", "The third page speaks."])
     # The first content stream after the first page's is made to declare a filter that fails.
-    parts = data.split(b"/Filter /FlateDecode")
-    broken = (
-        parts[0]
-        + b"/Filter /FlateDecode"
-        + parts[1]
-        + b"/Filter /NoSuchCodec"
-        + b"/Filter /FlateDecode".join(parts[2:])
-    )
-    loaded = parse(tmp_path / "partly.pdf", broken)
+    known = b"/Filter /FlateDecode"
+    before, second, after = data.split(known, 2)
+    loaded = parse(Path("partly.pdf"), before + known + second + b"/Filter /NoSuchCodec" + after)
     assert [section.page for section in loaded.sections] == [1, 3]
     assert loaded.note == "partly.pdf: page 2 cannot be read."
 
 
-def test_nonsense_is_damaged_whatever_it_makes_the_parser_raise(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_nonsense_is_damaged_whatever_it_makes_the_parser_raise(caplog: pytest.LogCaptureFixture) -> None:
     data = b"%PDF-1.7\n" + b"<< /Kids [ " * 5_000 + b"\ntrailer << /Root 1 0 R >>\n%%EOF"
-    path = written(tmp_path / "nonsense.pdf", data)
-    assert unreadable(path) == "nonsense.pdf is damaged: save it anew as PDF."
+    assert unreadable("nonsense.pdf", data) == "nonsense.pdf is damaged: save it anew as PDF."
     assert caplog.records == []
 
 
@@ -119,3 +103,40 @@ def test_what_pdfium_cannot_open_is_read_with_pypdf() -> None:
     with pytest.raises(DamagedError):
         pages_by_pdfium(broken)
     assert parse(Path("a.pdf"), broken).sections[0].text == "Readable."
+
+
+FULL = "This line is as long as the lines of the page are and it goes on"
+
+
+@pytest.mark.parametrize(
+    ("page", "joined"),
+    [
+        (f"{FULL}\nto the next one.\n{FULL}.\nShort", f"{FULL} to the next one.\n{FULL}.\nShort"),
+        (f"Heading\n{FULL}\nAnd Ends.", f"Heading\n{FULL} And Ends."),
+        (f"{FULL}\n- a bullet\n- another\n{FULL}.", f"{FULL}\n- a bullet\n- another\n{FULL}."),
+        (f"{FULL}\n\nA new paragraph\n{FULL}.", f"{FULL}\n\nA new paragraph\n{FULL}."),
+        (f"{FULL}\n12\n{FULL}.", f"{FULL}\n12\n{FULL}."),
+        ("Costs ........ 4\nGains ........ 9", "Costs ........ 4\nGains ........ 9"),
+    ],
+)
+def test_only_wrapped_lines_are_joined(page: str, joined: str) -> None:
+    assert unwrap([page]) == [joined]
+
+
+def test_a_broken_word_is_joined_the_way_the_document_writes_it() -> None:
+    pages = [
+        "The international treaty is long-term and it was signed by all the inter-\nnational parties.",
+        "These long-term obligations are binding on all who signed, and the long-\nterm costs are shared.",
+    ]
+    assert unwrap(pages) == [
+        "The international treaty is long-term and it was signed by all the international parties.",
+        "These long-term obligations are binding on all who signed, and the long-term costs are shared.",
+    ]
+
+
+@pytest.mark.parametrize("line", ["and so on and on", "hyper-", "a" * 2_000, "a" * 2_000 + "-"])
+def test_no_page_takes_the_square_of_its_lines(line: str) -> None:
+    with bounded():
+        (page,) = unwrap(["\n".join([line] * (1_000_000 // len(line)))])
+    assert page.startswith(line)
+    assert "\n" not in page

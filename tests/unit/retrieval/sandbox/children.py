@@ -63,10 +63,10 @@ def write(folder: Path, names: Iterable[str]) -> list[bytes]:
     return [os.fsencode(folder / name) for name in names]
 
 
-def children(of: int | None = None) -> set[int]:
-    """Return the processes that this one, or the one given, has started and not yet waited for."""
-    parent = of or os.getpid()
-    return {pid for pid in map(int, filter(str.isdigit, os.listdir("/proc"))) if _stat(pid)[1:2] == [str(parent)]}  # noqa: PTH208
+def children() -> set[int]:
+    """Return the processes that this one has started and not yet waited for."""
+    parent = str(os.getpid())
+    return {pid for pid in map(int, filter(str.isdigit, os.listdir("/proc"))) if _stat(pid)[1:2] == [parent]}  # noqa: PTH208
 
 
 def runs(pid: int) -> bool:

@@ -110,19 +110,10 @@ def test_a_process_that_has_grown_is_replaced(tmp_path: Path) -> None:
     assert first == big != last
 
 
-def test_no_process_is_started_before_the_first_file_and_none_is_left(tmp_path: Path) -> None:
-    before = children()
-    paths = write(tmp_path / "d", [f"{number}.txt" for number in range(20)])
-    with Readers(workers=2) as readers:
-        readings = readers.read(paths)
-        assert children() == before
-        next(readings)
-        assert children() > before
-    assert children() == before
-
-
 @pytest.mark.parametrize("workers", [1, 2])
-def test_who_stops_early_leaves_no_process(tmp_path: Path, workers: int) -> None:
+def test_a_process_is_started_with_the_first_file_and_none_is_left_by_who_stops_early(
+    tmp_path: Path, workers: int
+) -> None:
     before = children()
     body = """
         def parse(path, data):
@@ -131,9 +122,10 @@ def test_who_stops_early_leaves_no_process(tmp_path: Path, workers: int) -> None
     """
     paths = write(tmp_path / "d", [f"{number}.txt" for number in range(20)])
     with Readers(workers=workers, command=child(tmp_path, body)) as readers:
-        for reading in readers.read(paths):
-            assert reading.status == "read"
-            break
+        readings = readers.read(paths)
+        assert children() == before
+        assert next(readings).status == "read"
+        assert children() > before
     assert children() == before
 
 

@@ -1,0 +1,150 @@
+"""A table and lines of JSON give a text for each row; what is none is named."""
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks.documents import load
+from core.errors import UnreadableDocument
+from retrieval.documents.load import Loaded, parse
+from retrieval.documents.loaded import CELLS, Section
+from retrieval.documents.row_files import read_csv
+from tests.unit.retrieval.documents.processor_time import bounded
+
+
+def rows(text: str) -> list[tuple[int | None, str]]:
+    return [(section.row, section.text) for section in parse(Path("table.csv"), text.encode()).sections]
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
+def test_rows_are_lines_of_column_and_value(separator: str) -> None:
+    text = "name,dose,note\naspirin,100 mg,\nibuprofen,200 mg,with food\n".replace(",", separator)
+    assert rows(text) == [
+        (1, "name: aspirin\ndose: 100 mg"),
+        (2, "name: ibuprofen\ndose: 200 mg\nnote: with food"),
+    ]
+
+
+TABLES = {
+    "commas inside a text do not decide the separator": (
+        'id;text\n1;"one, two, three"\n2;four, five\n',
+        ["id: 1\ntext: one, two, three", "id: 2\ntext: four, five"],
+    ),
+    "quoted cells may hold lines, quotes and separators": (
+        'a,b\r\n"line one\r\nline ""two"", still",x\r\n',
+        ['a: line one\nline "two", still\nb: x'],
+    ),
+    "the separator line of spreadsheets is obeyed": ("sep=;\na;b\n1,5;2\n", ["a: 1,5\nb: 2"]),
+    "long and short rows lose nothing": ("a,b\n1,2,3\n4\n", ["a: 1\nb: 2\ncolumn 3: 3", "a: 4"]),
+    "a table without header keeps its first row": (
+        "1,alpha\n2,beta\n",
+        ["column 1: 1\ncolumn 2: alpha", "column 1: 2\ncolumn 2: beta"],
+    ),
+    "columns of one name are numbered": ("a,a\nx,y\n", ["a: x\na 2: y"]),
+    "null bytes are dropped": ("a,b\nx\x00y,\x002\n", ["a: xy\nb: 2"]),
+    "blank lines are no rows": ("a,b\n\n1,2\n,\n\n3,4\n", ["a: 1\nb: 2", "a: 3\nb: 4"]),
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_tables_of_many_programs(name: str) -> None:
+    text, wanted = TABLES[name]
+    assert rows(text) == list(enumerate(wanted, 1))
+
+
+def test_a_printed_list_of_strings_becomes_its_items() -> None:
+    cell = str(["First passage.\nSecond line.", "It's another."]).replace('"', '""')
+    assert rows(f'context\n"{cell}"\n') == [(1, "context: First passage.\nSecond line.\n\nIt's another.")]
+
+
+@pytest.mark.parametrize("cell", ["['not closed", "['a', 1]", "['a'] + ['b']", "['a', __import__('os')]"])
+def test_what_only_looks_like_a_list_stays_as_it_is(cell: str) -> None:
+    assert rows(f'context\n"{cell}"\n') == [(1, f"context: {cell}")]
+
+
+def test_a_cell_of_a_megabyte_is_read_and_the_limit_is_put_back() -> None:
+    limit = 131_072
+    csv.field_size_limit(limit)
+    ((row, text),) = rows('id,text\n1,"' + "word " * 200_000 + '"\n')
+    assert row == 1
+    assert len(text) > 999_000
+    assert csv.field_size_limit() == limit
+
+
+def test_a_header_alone_is_unreadable() -> None:
+    with pytest.raises(UnreadableDocument, match=r"^table.csv has a header and no rows: "):
+        rows("a,b,c\n")
+
+
+@pytest.mark.parametrize("cell", ["1," * 50_000 + "x", "1" * 100_000 + "x", "1 " * 50_000 + "x"])
+def test_no_header_takes_the_square_of_its_size(cell: str) -> None:
+    with bounded():
+        assert read_csv(f'"{cell}",b\n1,2\n')
+
+
+@pytest.mark.parametrize("number", ["1", "-1.5", "+ 1,000.00 €", ".5%", "1 2", ", 3"])
+def test_a_number_in_the_first_row_makes_it_a_row(number: str) -> None:
+    assert read_csv(f'"{number}",b\n') == [Section(f"column 1: {number}\ncolumn 2: b", row=1)]
+
+
+def read_lines(*lines: Any) -> Loaded:
+    text = "\n".join(line if isinstance(line, str) else json.dumps(line) for line in lines)
+    return parse(Path("a.jsonl"), text.encode())
+
+
+def extra_of(metadata: dict[str, Any]) -> dict[str, Any] | None:
+    return read_lines({"text": "Text.", "metadata": metadata}).sections[0].extra
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a.ndjson"])
+def test_each_line_is_a_document_with_what_it_says_of_itself(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    record = {"text": "A.", "metadata": {"page": 4, "date": "2024-05-06T07:08:09Z", "author": "Ada", "tags": ["x"]}}
+    path.write_text(json.dumps(record) + '\r\n\r\n{"text": "B."}\r\n')
+    assert [(document.page_content, document.metadata) for document in load(path)] == [
+        ("A.", {"source": str(path), "page": 4, "row": 1, "date": "2024-05-06", "author": "Ada", "tags": ["x"]}),
+        ("B.", {"source": str(path), "page": None, "row": 3, "date": None}),
+    ]
+
+
+def test_bad_lines_are_named() -> None:
+    good = {"text": "Good."}
+    assert read_lines(good, "nonsense").note == "a.jsonl: line 2 is not an object with a text."
+    bad = ["{", "[]", '{"text": 3}', '{"txt": "x"}', '{"text": NaN}', "[" * 100_000, '"text"', "null", "1", "{}"]
+    assert read_lines(good, *bad, "2", "3").note == (
+        "a.jsonl: lines 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 and 2 more are not objects with a text."
+    )
+    assert read_lines(good, good).note == ""
+
+
+def test_bad_lines_only_are_unreadable() -> None:
+    with pytest.raises(UnreadableDocument, match=r'^a.jsonl has no line like {"text": "…"}: write one JSON object'):
+        read_lines("plain", "lines")
+
+
+@pytest.mark.parametrize("ours", ["source", "page", "row", "offset", "date", CELLS])
+def test_what_is_said_of_every_passage_is_not_overwritten(tmp_path: Path, ours: str) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text(json.dumps({"text": "A.", "metadata": {ours: "forged"}}))
+    assert load(path)[0].metadata == {"source": str(path), "page": None, "row": 1, "date": None}
+
+
+@pytest.mark.parametrize("page", [True, -1, 2.5, "7", 10**9])
+def test_a_page_that_is_none_is_left_out(page: object) -> None:
+    assert read_lines({"text": "A.", "metadata": {"page": page}}).sections[0].page is None
+
+
+def test_metadata_are_bounded_and_hold_nothing_hidden() -> None:
+    assert extra_of({"a\u200bb": "c\u202ed", "list": [{"k\u200b": "v\u200b"}]}) == {"ab": "cd", "list": [{"k": "v"}]}
+    assert extra_of({"long": "x" * 1_001, "k" * 65: 1, "": 1, "kept": 1}) == {"kept": 1}
+    assert len(extra_of({f"key {number}": number for number in range(100)}) or {}) == 32
+    assert read_lines('{"text": "A.", "metadata": {"much": 1e999, "none": NaN}}').sections[0].extra is None
+    assert read_lines('{"text": "A.", "metadata": "none"}').sections[0].extra is None
+
+
+def test_a_separator_within_a_string_ends_no_line() -> None:
+    sections = read_lines('{"text": "one\u2028two\u0085three"}', {"text": "B."}).sections
+    assert [(section.row, section.text) for section in sections] == [(1, "one\ntwo\nthree"), (2, "B.")]
