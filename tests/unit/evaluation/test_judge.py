@@ -10,7 +10,6 @@ from typing import Any, cast
 import pytest
 from langchain_core.prompts import ChatPromptTemplate
 
-from core.errors import ModelError
 from core.types import Verdict
 from evaluation.judging.criteria import COMPARE, NO_REFERENCE
 from evaluation.judging.judge import judge_records, passages_of
@@ -22,7 +21,7 @@ from prompts.choice import Choice
 from run.context import RetrieverLike, Services
 from tests.scripted import ScriptedRetriever, verdict
 from tests.unit.evaluation.sample_comparisons import reply
-from tests.unit.evaluation.sample_records import answered, seen
+from tests.unit.evaluation.sample_records import answered, said, seen
 
 EXAMPLE = Example(id="e1", question="Why is the sky blue?", answerable=True, references=("scatters",))
 
@@ -40,14 +39,13 @@ class Model:
     prefer: Callable[[str, str], str | Exception] = lambda first, second: "tie"
     questions: Callable[[str], str] = lambda answer: "Q1?\nQ2?\nQ3?"
     asked: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
-    fails_on: str | None = None
 
     def with_budget(self, budget: NodeBudget) -> Any:
         return self
 
     async def choose(self, choice: Choice, *, explain: bool = False, **inputs: Any) -> Verdict:
         choice.messages.format_messages(**inputs)
-        self._note(choice.name, inputs)
+        self.asked.append((choice.name, inputs))
         await asyncio.sleep(0)
         if choice.name == "useful":
             useful = (one for text, one in self.useful.items() if text in inputs["passage"])
@@ -69,7 +67,7 @@ class Model:
         **inputs: Any,
     ) -> str:
         assert hidden
-        self._note("compare" if messages is COMPARE else "questions", inputs)
+        self.asked.append(("compare" if messages is COMPARE else "questions", inputs))
         await asyncio.sleep(0)
         if messages is QUESTIONS:
             return self.questions(inputs["answer"])
@@ -80,11 +78,6 @@ class Model:
 
     def of(self, kind: str) -> list[dict[str, Any]]:
         return [inputs for one, inputs in self.asked if one == kind]
-
-    def _note(self, kind: str, inputs: dict[str, Any]) -> None:
-        if kind == self.fails_on:
-            raise ModelError("the server is gone")
-        self.asked.append((kind, inputs))
 
 
 def embed(texts: list[str]) -> list[list[float]]:
@@ -108,21 +101,14 @@ def kept_in(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
-async def test_faithfulness_is_the_share_of_claims_that_are_fully_supported(store: Path) -> None:
+async def test_faithfulness_is_the_share_of_claims_fully_supported_whatever_the_system_says(store: Path) -> None:
     model = Model(support={"It is Tuesday.": "no support", "Birds fly.": "partially supported"})
     answer = "Air scatters light. It is Tuesday. Birds fly. Light is blue."
-    assert (await judge(model, [answered("plain", answer)], store)).faithfulness == {("plain", "e1"): 0.5}
+    marked = answered("plain", f"{answer} [not supported by the documents]", said=[said("Light is blue.", 0.0)])
+    assert (await judge(model, [marked], store)).faithfulness == {("plain", "e1"): 0.5}
     asked = model.of("support")
     assert [one["claim"] for one in asked] == ["Air scatters light.", "It is Tuesday.", "Birds fly.", "Light is blue."]
     assert all("Air scatters blue light." in one["passages"] and one["draft"] == answer for one in asked)
-
-
-async def test_the_systems_own_verdicts_and_marks_play_no_part(store: Path) -> None:
-    said = [{"text": "Air scatters light.", "label": "no support", "score": 0.0, "quote": None}]
-    model = Model()
-    marked = answered("self-rag", "Air scatters light. [not supported by the documents]", said=said)
-    assert (await judge(model, [marked], store)).faithfulness[("self-rag", "e1")] == 1.0
-    assert [one["claim"] for one in model.of("support")] == ["Air scatters light."]
 
 
 @pytest.mark.parametrize(
@@ -315,17 +301,6 @@ async def test_a_second_run_asks_nothing_and_finds_the_same(store: Path) -> None
     rows = kept_in(store)
     assert len(rows) == 8
     assert {row["kind"] for row in rows} == {"faithfulness", "questions", "criteria"}
-
-
-async def test_what_was_asked_before_a_failure_is_not_asked_again(store: Path) -> None:
-    model = Model(fails_on="compare")
-    with pytest.raises(ModelError, match="gone"):
-        await judge(model, RUN, store)
-    kept = len(kept_in(store))
-    assert kept > 0
-    again = Model()
-    await judge(again, RUN, store)
-    assert len(again.asked) == 8 - kept
 
 
 async def test_failed_records_and_unknown_examples_are_left_out(store: Path) -> None:
