@@ -25,7 +25,7 @@ from typing import Any
 from app.compose import embeddings_of
 from app.settings import load_settings
 from benchmarks.documents import load
-from benchmarks.harness import FOLDER, end_progress, option_parser, show_progress
+from benchmarks.harness import FOLDER, counted, option_parser
 from evaluation.measures.scores import contains, tokens
 from grounding.sentences import sentences
 from grounding.stems import stems
@@ -242,11 +242,9 @@ def make(family: Family, home: Path) -> list[dict[str, Any]]:
     passages = Passages(family, home)
     kinds = Kinds(family.documents.values())
     rows = []
-    for number, asked in enumerate(family.asked, 1):
-        show_progress(f"{family.name}: {number} of {len(family.asked)} questions")
+    for asked in counted(family.asked, family.name):
         if row := row_of(family, asked, passages, kinds):
             rows.append(row)
-    end_progress()
     return rows
 
 
