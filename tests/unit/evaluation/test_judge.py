@@ -156,16 +156,18 @@ async def test_relevancy_is_the_mean_cosine_of_the_first_three_questions(store: 
     assert model.of("questions") == [{"answer": "Air scatters light."}]
 
 
-PAIR = [answered("self-rag", "Air."), answered("plain", "Sea.")]
+AIR = "Air scatters."
+PAIR = [answered("self-rag", AIR), answered("plain", "Sea.")]
 
 
 async def test_a_pair_is_asked_in_both_orders_and_decided_when_they_agree(store: Path) -> None:
-    model = Model(prefer=lambda first, second: "first" if first == "Air." else "second")
+    model = Model(prefer=lambda first, second: "first" if first == AIR else "second")
     found = await judge(model, PAIR, store)
     (pair,) = found.pairs
     assert ([opinion.preferred for opinion in pair.opinions], pair.verdict) == (["self-rag", "self-rag"], "self-rag")
+    assert found.agreement == 1.0, "the labels say so too"
     orders = [(one["first"], one["second"]) for one in model.of("compare")]
-    assert sorted(orders) == [("Air.", "Sea."), ("Sea.", "Air.")]
+    assert sorted(orders) == [(AIR, "Sea."), ("Sea.", AIR)]
     assert all("Why is the sky blue?" in one["question"] for one in model.of("compare"))
     assert {one["reference"] for one in model.of("compare")} == {NO_REFERENCE}
 
@@ -195,7 +197,7 @@ async def test_a_pair_without_a_verdict_is_a_failure_and_no_tie(
     store: Path, said: str | Exception, preference: str, reason: str, orders: int
 ) -> None:
     def prefer(first: str, second: str) -> str | Exception:
-        return "first" if orders == 1 and first == "Air." else said
+        return "first" if orders == 1 and first == AIR else said
 
     found = await judge(Model(prefer=prefer), PAIR, store)
     (pair,) = found.pairs
@@ -261,31 +263,6 @@ async def test_a_passage_without_a_verdict_leaves_precision_open(store: Path) ->
 async def test_an_answer_that_read_nothing_has_no_faithfulness_though_passages_were_found(store: Path) -> None:
     found = await judge(Model(), [answered("self-rag", outcome="direct", read=[])], store)
     assert found.faithfulness == {("self-rag", "e1"): None}
-
-
-async def test_agreement_counts_verdicts_where_exactly_one_is_right(store: Path) -> None:
-    said = [
-        ("Air.", "Sea."),  # self-rag is right and preferred
-        ("Salt.", "Air."),  # plain is right, self-rag preferred
-        ("Air.", "The air."),  # both are right
-        ("Air.", "Mist."),  # a tie is no verdict
-    ]
-    records = [
-        answered(system, text, example=f"e{n}")
-        for n, both in enumerate(said)
-        for system, text in zip(("self-rag", "plain"), both, strict=True)
-    ]
-
-    def prefer(first: str, second: str) -> str:
-        if "Mist." in (first, second):
-            return "tie"
-        return "second" if second == "Salt." or first in ("Sea.", "The air.") else "first"
-
-    for references, agreement in (("air",), 0.5), ((), None):
-        examples = [Example(id=f"e{n}", question="Why is the sky blue?", references=references) for n in range(4)]
-        found = await judge(Model(prefer=prefer), records, store, examples)
-        assert [pair.verdict for pair in found.pairs] == ["self-rag", "self-rag", "self-rag", None]
-        assert found.agreement == agreement
 
 
 RUN = [answered("self-rag", "Air. Light."), answered("plain", "Sea. Salt.")]
