@@ -28,11 +28,12 @@ from sklearn.model_selection import GroupKFold, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from benchmarks.ablations.recorded_chat import Clock, Replies, recorded
+from benchmarks.ablations.recorded_chat import Clock, recorded
 from benchmarks.harness import FOLDER, counted, option_parser
 from benchmarks.sample import open_docs
 from core.types import Passage
 from evaluation.datasets.question_set import load, select
+from evaluation.judging.saved_replies import Replies
 from evaluation.measures.scores import contains, is_gold_source, right_answer
 from evaluation.measures.statistics import auc
 from evaluation.records import Example
@@ -72,7 +73,7 @@ class Row:
 
 def main() -> None:
     """Collect, fit, print, and store if asked."""
-    parser = option_parser(__doc__, most=90, out=Path("eval/fit"), replies=FOLDER / "replies.sqlite", write=False)
+    parser = option_parser(__doc__, most=90, out=Path("eval/fit"), replies=FOLDER / "replies.jsonl", write=False)
     parser.add_argument("dataset", type=Path)
     parser.add_argument("--paragraphs", default="1-24")
     parser.add_argument("--drafts", type=Path)

@@ -17,10 +17,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from app.libraries import SAMPLE
-from benchmarks.ablations.recorded_chat import Clock, Replies, recorded
+from benchmarks.ablations.recorded_chat import Clock, recorded
 from benchmarks.harness import FOLDER, counted, option_parser
 from benchmarks.sample import open_docs, questions_in
 from evaluation.datasets.question_set import load, select
+from evaluation.judging.saved_replies import Replies
 from evaluation.measures.statistics import auc
 from models.calibration import EMBEDDED, EMBEDDED_FILE, MINILM, MINILM_FILE, Fit, expit, log_odds, logit, route_features
 from nodes.retrieve import as_passage
@@ -45,7 +46,7 @@ class Asked:
 
 def main() -> None:
     """Ask, fit, print, and store if asked."""
-    parser = option_parser(__doc__, most=60, replies=FOLDER / "replies.sqlite", out=Path("eval/route"), write=False)
+    parser = option_parser(__doc__, most=60, replies=FOLDER / "replies.jsonl", out=Path("eval/route"), write=False)
     parser.add_argument("dataset", type=Path)
     parser.add_argument("--paragraphs", default="1-24")
     options = parser.parse_args()
