@@ -76,11 +76,14 @@ async def test_without_a_rule_what_it_vetoed_is_the_critics_to_judge(
 async def test_a_verdict_is_asked_again_of_an_adapter_that_was_trained_anew(
     replies: Replies, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    model = model_of()
+    model, seconds = model_of(), list[float]()
     for sha256 in ("one", "one", "two"):
         monkeypatch.setattr(recorded_chat, "EMBEDDED", EMBEDDED.model_copy(update={"adapters": {"support": sha256}}))
         chat = Chat(lambda: model.model, "scripted", retries=0)
         chat.adapters = {"support": 1}
         bind = {"extra_body": {"lora": [{"id": 1, "scale": 1.0}]}}
-        await TimedChat(chat, replies, Clock()).ask([HumanMessage("One?")], unlimited(), max_tokens=5, bind=bind)
+        timed = TimedChat(chat, replies, Clock())
+        reply = await timed.ask([HumanMessage("One?")], unlimited(), max_tokens=5, bind=bind)
+        seconds.append(reply.response_metadata["seconds"])
     assert len(model.asked) == 2
+    assert seconds[0] == seconds[1] != seconds[2], "what is replayed takes as long as it took"
