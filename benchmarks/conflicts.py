@@ -22,11 +22,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from benchmarks.ablations.recorded_chat import Clock, Replies, recorded, with_recorded_time, without_time_limit
+from benchmarks.ablations.recorded_chat import Clock, recorded, with_recorded_time, without_time_limit
 from benchmarks.harness import FOLDER, aligned, exit_code_of, option_parser, read_rows, shown, write_figures
 from benchmarks.own_documents import asked, example_of
 from core.fingerprint import digest
 from evaluation.datasets.question_set import load as load_questions
+from evaluation.judging.saved_replies import Replies
 from evaluation.measures.joined_rows import rows_of
 from evaluation.measures.metrics import of_costs
 from evaluation.measures.scores import BARE, contains
@@ -164,7 +165,7 @@ def of_deception(cases: Sequence[Case], records: Sequence[Record]) -> dict[str, 
 
 def main() -> int:
     """Ask what was not asked yet, and print the figures."""
-    parser = option_parser(__doc__, seed=0, replies=FOLDER / "replies.sqlite")
+    parser = option_parser(__doc__, seed=0, replies=FOLDER / "replies.jsonl")
     parser.add_argument("--data", type=Path, metavar="PATH", required=True)
     parser.add_argument("--set", choices=SETS, default=SETS[0])
     parser.add_argument("--half", choices=HALVES, default=HALVES[1])

@@ -59,15 +59,26 @@ class RecordedChat(Chat):
 
         async def call() -> dict[str, Any]:
             self._calls.count()
-            reply = await Chat.ask(
-                self, messages, budget, max_tokens=max_tokens, temperature=temperature, tags=tags, bind=bind
-            )
-            new.append(reply)
-            return reply.model_dump(mode="json")
+            arguments: dict[str, Any] = {"temperature": temperature, "tags": tags, "bind": bind}
+            new.append(await self.ask_model(messages, budget, max_tokens=max_tokens, **arguments))
+            return new[0].model_dump(mode="json")
 
         key = key_of_call(self, self.prepare(messages), max_tokens, temperature, bind)
         kept = await self._replies.get_or_ask(key, {}, call)
-        return new[0] if new else await charged(AIMessage.model_validate(kept), messages, budget, max_tokens)
+        return new[0] if new else await self.replay(AIMessage.model_validate(kept), messages, budget, max_tokens)
+
+    async def ask_model(self, messages: Sequence[BaseMessage], budget: NodeBudget, **arguments: Any) -> AIMessage:
+        """Return the model's own reply."""
+        return await super().ask(messages, budget, **arguments)
+
+    async def replay(
+        self, reply: AIMessage, messages: Sequence[BaseMessage], budget: NodeBudget, max_tokens: int
+    ) -> AIMessage:
+        """Return a reply that was kept, charged to the budget as it was. Raises `LimitReachedError`."""
+        bound = max_call_tokens(messages, max_tokens)
+        await budget.admit(bound)
+        budget.charge(bound, usage_of(reply, messages, max_tokens))
+        return reply
 
 
 def key_of_call(
@@ -84,14 +95,6 @@ def key_of_call(
     return digest(
         json.dumps([chat.name, messages_to_dict(list(messages)), max_tokens, temperature, arguments, *adapters])
     )
-
-
-async def charged(reply: AIMessage, messages: Sequence[BaseMessage], budget: NodeBudget, max_tokens: int) -> AIMessage:
-    """Return a reply that was kept, charged to the budget as it was. Raises `LimitReachedError`."""
-    bound = max_call_tokens(messages, max_tokens)
-    await budget.admit(bound)
-    budget.charge(bound, usage_of(reply, messages, max_tokens))
-    return reply
 
 
 def over_chats(services: Services, made: Callable[[Chat], Recorded]) -> tuple[Services, list[Recorded]]:

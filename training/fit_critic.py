@@ -28,11 +28,12 @@ from sklearn.model_selection import GroupKFold, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from benchmarks.ablations.recorded_chat import Clock, Replies, recorded
+from benchmarks.ablations.recorded_chat import Clock, recorded
 from benchmarks.harness import FOLDER, counted, option_parser
 from benchmarks.sample import open_docs
 from core.types import Passage
 from evaluation.datasets.question_set import load, select
+from evaluation.judging.saved_replies import Replies
 from evaluation.measures.scores import contains, is_gold_source, right_answer
 from evaluation.measures.statistics import auc
 from evaluation.records import Example
@@ -60,19 +61,19 @@ WIDEST = math.log((1 - CLIP) / CLIP)  # the engine's verdicts have no wider log-
 LENIENT = 0.1  # the least P(relevant) of a passage that is drafted from for the traces: low, so that there are drafts
 
 
-@dataclass
-class Rows:
-    """Features with labels; ``group`` is the paragraph, which keeps folds apart in cross-validation."""
+@dataclass(frozen=True)
+class Row:
+    """Evidence with its label; ``group`` is the paragraph, which keeps folds apart in cross-validation."""
 
-    evidence: list[dict[str, float]]
-    labels: list[bool]
-    groups: list[str]
-    examples: list[str]
+    evidence: dict[str, float]
+    label: bool
+    group: str
+    example: str
 
 
 def main() -> None:
     """Collect, fit, print, and store if asked."""
-    parser = option_parser(__doc__, most=90, out=Path("eval/fit"), replies=FOLDER / "replies.sqlite", write=False)
+    parser = option_parser(__doc__, most=90, out=Path("eval/fit"), replies=FOLDER / "replies.jsonl", write=False)
     parser.add_argument("dataset", type=Path)
     parser.add_argument("--paragraphs", default="1-24")
     parser.add_argument("--drafts", type=Path)
@@ -86,11 +87,12 @@ def main() -> None:
     relevance, relevant, lines = fitted("relevance", passages, RELEVANCE)
     claims = claim_rows(examples, traces)
     unanswerable = {one.id for one in examples if one.answerable is False}
-    rows = decided(claims, unanswerable)
+    # What differs from the references of an answerable question may be right in other words.
+    rows = [one for one in claims if one.label or one.example in unanswerable]
     if options.scores:
-        add_drafts(rows, options.drafts, options.scores)
+        rows += draft_rows(options.drafts, options.scores)
     support, _, more = fitted("support", rows, SUPPORT)
-    supported = [support.probability(one) for one in claims.evidence]
+    supported = [support.probability(one.evidence) for one in claims]
     levels, said = thresholds(examples, best_by_example(passages, relevant), best_by_example(claims, supported), claims)
     print("\n".join([*lines, *more, said]))
     if options.write:
@@ -101,8 +103,8 @@ def main() -> None:
             "command": f"python -m training.fit_critic {where} --write",
             "fitted": date.today().isoformat(),
             "questions": str(len(traces)),
-            "passages": str(len(passages.labels)),
-            "claims": str(len(rows.labels)),
+            "passages": str(len(passages)),
+            "claims": str(len(rows)),
         }
         store(EMBEDDED, EMBEDDED_FILE, {"relevance": relevance, "support": support}, levels, provenance)
 
@@ -121,12 +123,12 @@ async def collect(documents: Sequence[Path], examples: Sequence[Example], replie
         return {one.id: await graph.ainvoke({"question": one.question}, context=context) for one in counted(examples)}
 
 
-def passage_rows(examples: Sequence[Example], traces: dict[str, Any]) -> Rows:
+def passage_rows(examples: Sequence[Example], traces: dict[str, Any]) -> list[Row]:
     """A passage is positive when it holds a reference of an answerable question and is of its paragraph.
 
     One of another paragraph that holds a reference by chance is left out: it may answer, or not.
     """
-    rows = Rows([], [], [], [])
+    rows = []
     for example in examples:
         verdicts = traces[example.id]["verdicts"]
         graded = [one for one in traces[example.id]["passages"] if verdicts[one["id"]]["probabilities"]]
@@ -135,16 +137,14 @@ def passage_rows(examples: Sequence[Example], traces: dict[str, Any]) -> Rows:
             holds = any(contains(passage["text"], reference) for reference in example.references)
             if holds and not is_gold_source(example, passage["source"]):
                 continue
-            rows.evidence.append(evidence)
-            rows.labels.append(holds)
-            rows.groups.append(paragraph_of(example, traces[example.id]["passages"]))
-            rows.examples.append(example.id)
+            paragraph = paragraph_of(example, traces[example.id]["passages"])
+            rows.append(Row(evidence, holds, paragraph, example.id))
     return rows
 
 
-def claim_rows(examples: Sequence[Example], traces: dict[str, Any]) -> Rows:
+def claim_rows(examples: Sequence[Example], traces: dict[str, Any]) -> list[Row]:
     """The first claim of each draft that a critic judged: right if the draft holds a reference."""
-    rows = Rows([], [], [], [])
+    rows = []
     for example in examples:
         trace = traces[example.id]
         claims = [claim for one in trace["claims"][:1] for claim in one]
@@ -154,35 +154,22 @@ def claim_rows(examples: Sequence[Example], traces: dict[str, Any]) -> Rows:
         right = example.answerable is True and right_answer(
             trace["drafts"][0]["text"], example.references, example.question
         )
-        rows.evidence.append({"log_odds": log_odds(judged["verdict"], *SUPPORTED)})
-        rows.labels.append(right)
-        rows.groups.append(paragraph_of(example, traces[example.id]["passages"]))
-        rows.examples.append(example.id)
+        evidence = {"log_odds": log_odds(judged["verdict"], *SUPPORTED)}
+        rows.append(Row(evidence, right, paragraph_of(example, trace["passages"]), example.id))
     return rows
 
 
-def decided(claims: Rows, unanswerable: set[str]) -> Rows:
-    """Leave out what differs from the references of an answerable question: it may be right in other words."""
-    kept = [at for at, right in enumerate(claims.labels) if right or claims.examples[at] in unanswerable]
-    return Rows(
-        [claims.evidence[at] for at in kept],
-        [claims.labels[at] for at in kept],
-        [claims.groups[at] for at in kept],
-        [claims.examples[at] for at in kept],
-    )
-
-
-def add_drafts(rows: Rows, drafts: Path, scores: Path) -> None:
-    """Add the scored drafts of the families trained on."""
+def draft_rows(drafts: Path, scores: Path) -> list[Row]:
+    """The scored drafts of the families trained on."""
     asked = json.loads(lzma.decompress(drafts.read_bytes()))["rows"]
     trained = {one["family"] for one in asked if one["seen"]}
+    rows = []
     for key, odds in json.loads(scores.read_text(encoding="utf-8")).items():
         one = asked[int(key.rpartition(" ")[2])]
         if one["family"] in trained and one["kind"].endswith(f"/{DRAFT}"):
-            rows.evidence.append({"log_odds": min(max(odds, -WIDEST), WIDEST)})
-            rows.labels.append(one["reply"] != "no")
-            rows.groups.append(one["id"])
-            rows.examples.append(one["id"])
+            evidence = {"log_odds": min(max(odds, -WIDEST), WIDEST)}
+            rows.append(Row(evidence, one["reply"] != "no", one["id"], one["id"]))
+    return rows
 
 
 def paragraph_of(example: Example, passages: Sequence[Passage]) -> str:
@@ -191,13 +178,14 @@ def paragraph_of(example: Example, passages: Sequence[Passage]) -> str:
     return Path(sources[0]).name if sources else example.id
 
 
-def fitted(name: str, rows: Rows, features: Sequence[str]) -> tuple[Fit, list[float], list[str]]:
+def fitted(name: str, rows: Sequence[Row], features: Sequence[str]) -> tuple[Fit, list[float], list[str]]:
     """The regression on all rows, each row's score by a regression without its paragraph, and lines on these."""
-    fit, held_out = cross_fitted(rows.evidence, rows.labels, rows.groups, features)
-    own = [row["log_odds"] for row in rows.evidence]
+    evidence, labels = [one.evidence for one in rows], [one.label for one in rows]
+    fit, held_out = cross_fitted(evidence, labels, [one.group for one in rows], features)
+    own = [one["log_odds"] for one in evidence]
     lines = [
-        f"{name}: {len(own)} rows, {sum(rows.labels)} right; AUC of the model {auc(rows.labels, own):.3f}, "
-        f"of the regression on rows left out {auc(rows.labels, held_out):.3f}",
+        f"{name}: {len(own)} rows, {sum(labels)} right; AUC of the model {auc(labels, own):.3f}, "
+        f"of the regression on rows left out {auc(labels, held_out):.3f}",
         f"  {fit}",
     ]
     return fit, held_out, lines
@@ -221,19 +209,19 @@ def cross_fitted(
     return Fit(intercept=intercept, coefficients=rounded), held_out.tolist()
 
 
-def best_by_example(rows: Rows, scores: Sequence[float]) -> dict[str, float]:
+def best_by_example(rows: Sequence[Row], scores: Sequence[float]) -> dict[str, float]:
     """The highest score among each example's rows."""
     best: dict[str, float] = {}
-    for example, score in zip(rows.examples, scores, strict=True):
-        best[example] = max(score, best.get(example, 0.0))
+    for row, score in zip(rows, scores, strict=True):
+        best[row.example] = max(score, best.get(row.example, 0.0))
     return best
 
 
 def thresholds(
-    examples: Sequence[Example], relevant: dict[str, float], supported: dict[str, float], claims: Rows
+    examples: Sequence[Example], relevant: dict[str, float], supported: dict[str, float], claims: Sequence[Row]
 ) -> tuple[dict[str, float], str]:
     """Those that keep the most right drafts, of all about as good as the best F1 that keeps ``KEPT`` of them."""
-    right = {one for one, label in zip(claims.examples, claims.labels, strict=True) if label}
+    right = {one.example for one in claims if one.label}
     found: list[tuple[float, float, dict[str, float]]] = []
     for least_relevant in np.arange(LENIENT, 0.5, 0.01).tolist():
         for least_supported in np.arange(0.02, 0.6, 0.01).tolist():

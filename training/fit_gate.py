@@ -8,8 +8,7 @@ No language model runs. A logistic regression is fitted to whether a passage tha
 passage's chance is by a regression without its paragraph, and the threshold keeps at least ``KEPT`` of the gold ones.
 Beside it a passage is spared whose cosine no gold one comes near: questions on other things find such.
 ``--write`` stores both with the embedding model's description; ``--check`` shows those stored on other questions.
-``--docs`` are documents to search beside the dataset's own. At last each gold passage is judged as if it had no word in
-common with the question.
+``--docs`` are documents to search beside the dataset's own.
 """
 
 import math
@@ -27,7 +26,7 @@ from core.types import Passage
 from evaluation.datasets.question_set import load
 from evaluation.measures.scores import holds_gold
 from evaluation.records import Dataset, Example
-from models.calibration import MINILM, MINILM_FILE, Fit, Fits, search_features, too_unlikely
+from models.calibration import MINILM, MINILM_FILE, Fit, search_features, too_unlikely
 from nodes.retrieve import as_passage
 from training.fit_critic import cross_fitted, paragraph_of, store
 
@@ -72,9 +71,7 @@ def main() -> None:
         similar = math.floor(10 * min(known["similarity"] for known, gold in pairs if gold)) / 10
         print(gate, f"cosine {similar}")
     found = tally(searches, chances, least, similar)
-    lost = lost_in_other_words(searches, gate, least, similar)
     print(f"graded from {least:.4f}: {', '.join(f'{name} {count}' for name, count in found.items())}")
-    print(f"gold lost if it had no word in common with the question: {lost} of {found['gold']}")
     if options.write:
         words = [options.dataset.name, *(f"--docs {path.name}" for path in options.docs)]
         words += ["--paragraphs", options.paragraphs] if options.paragraphs else []
@@ -149,18 +146,6 @@ def tally(
             any(gold for gold, _ in own) and not any(gold and not skip for gold, skip in own) for own in pairs
         ),
     }
-
-
-def lost_in_other_words(searches: Sequence[Search], gate: Fit, least: float, similar: float) -> int:
-    """Count gold passages skipped when they share no word with the question and keep their cosine."""
-    lost = 0
-    for search in searches:
-        for place in (place for place, gold in enumerate(search.gold) if gold):
-            passages = list(search.passages)
-            passages[place] = {**passages[place], "text": ""}
-            spared = Fits(gate=gate).unlikely(search.example.question, passages, least, similar)
-            lost += passages[place]["id"] in spared
-    return lost
 
 
 if __name__ == "__main__":

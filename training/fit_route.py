@@ -12,18 +12,18 @@ critic is not asked is the highest of a question that needs no documents, and a 
 """
 
 import asyncio
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from app.libraries import SAMPLE
-from benchmarks.ablations.recorded_chat import Clock, Replies, recorded
-from benchmarks.harness import FOLDER, end_progress, option_parser, show_progress
+from benchmarks.ablations.recorded_chat import Clock, recorded
+from benchmarks.harness import FOLDER, counted, option_parser
 from benchmarks.sample import open_docs, questions_in
 from evaluation.datasets.question_set import load, select
+from evaluation.judging.saved_replies import Replies
 from evaluation.measures.statistics import auc
-from models.calibration import EMBEDDED, EMBEDDED_FILE, MINILM, MINILM_FILE, Fit, expit, log_odds, route_features
+from models.calibration import EMBEDDED, EMBEDDED_FILE, MINILM, MINILM_FILE, Fit, expit, log_odds, logit, route_features
 from nodes.retrieve import as_passage
 from prompts.decide import RETRIEVE
 from prompts.delimiters import as_data
@@ -46,7 +46,7 @@ class Asked:
 
 def main() -> None:
     """Ask, fit, print, and store if asked."""
-    parser = option_parser(__doc__, most=60, replies=FOLDER / "replies.sqlite", out=Path("eval/route"), write=False)
+    parser = option_parser(__doc__, most=60, replies=FOLDER / "replies.jsonl", out=Path("eval/route"), write=False)
     parser.add_argument("dataset", type=Path)
     parser.add_argument("--paragraphs", default="1-24")
     options = parser.parse_args()
@@ -64,8 +64,8 @@ def main() -> None:
     before = EMBEDDED.thresholds["retrieve"]
     print(f"{len(asked)} rows, {sum(labels)} to retrieve for; AUC of the critic {auc(labels, own):.3f}, of the ")
     print(f"regression on questions left out {auc(labels, held_out):.3f}; {fit}")
-    print(wrong("the critic", asked, own, _logit(before)))
-    print(wrong("the regression", asked, [_logit(p) for p in held_out], _logit(before)))
+    print(wrong("the critic", asked, own, logit(before)))
+    print(wrong("the regression", asked, [logit(p) for p in held_out], logit(before)))
     near = round(max(one.features["similarity"] for one in asked if not one.retrieve) + NEAR_MARGIN, 2)
     spared = [one.retrieve for one in asked if one.features["similarity"] >= near]
     print(f"cosine {near} and more: {len(spared)} rows, of which {sum(spared)} ask for facts")
@@ -80,15 +80,13 @@ async def ask(docs: Path, questions: Sequence[tuple[str, bool]], replies: Path) 
     found = []
     async with open_docs([docs]) as rag:
         services, _ = recorded(rag.services, Replies(replies), Clock())
-        for number, (question, retrieve) in enumerate(questions, 1):
-            show_progress(f"{number} of {len(questions)}")
+        for question, retrieve in counted(questions):
             verdict = await services.critic.choose(RETRIEVE, question=as_data(question))
             passages = [as_passage(one) for one in await services.retriever.ainvoke(question, k=4)]
             features = route_features(question, passages)
             if features is not None:
                 row = {**features, "log_odds": log_odds(verdict, "retrieve")}
                 found.append(Asked(question, row, retrieve))
-    end_progress()
     return found
 
 
@@ -96,10 +94,10 @@ def fitted(asked: Sequence[Asked]) -> tuple[Fit, list[float]]:
     """Return the regression, moved as said above, and each row's probability by one without its question."""
     labels, groups = [one.retrieve for one in asked], [one.question for one in asked]
     fit, held_out = cross_fitted([one.features for one in asked], labels, groups, FEATURES)
-    lowest = min(_logit(p) for p, retrieve in zip(held_out, labels, strict=True) if retrieve)
-    shift = _logit(EMBEDDED.thresholds["retrieve"]) - (lowest - MARGIN)
+    lowest = min(logit(p) for p, retrieve in zip(held_out, labels, strict=True) if retrieve)
+    shift = logit(EMBEDDED.thresholds["retrieve"]) - (lowest - MARGIN)
     moved = fit.model_copy(update={"intercept": round(fit.intercept + shift, 4)})
-    return moved, [expit(_logit(p) + shift) for p in held_out]
+    return moved, [expit(logit(p) + shift) for p in held_out]
 
 
 def wrong(name: str, asked: Sequence[Asked], scores: Sequence[float], least: float) -> str:
@@ -112,11 +110,6 @@ def wrong(name: str, asked: Sequence[Asked], scores: Sequence[float], least: flo
         + [f"  direct: {question}" for question in missed]
         + [f"  search: {question}" for question in searched]
     )
-
-
-def _logit(p: float) -> float:
-    p = min(max(p, 1e-6), 1 - 1e-6)
-    return math.log(p / (1 - p))
 
 
 if __name__ == "__main__":

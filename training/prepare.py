@@ -18,7 +18,7 @@ from langchain_core.messages import convert_to_openai_messages
 
 from app.compose import chat_file
 from app.settings import load_settings
-from benchmarks.harness import end_progress, option_parser, show_progress
+from benchmarks.harness import counted, option_parser
 from models.embedded import EmbeddedServer
 from models.prefix_cache import common_prefix
 from prompts.generate import GENERATE
@@ -56,16 +56,13 @@ def main() -> None:
         asked += [one for row in drawn for one in ask(row)][: most or None]
     with EmbeddedServer(chat_file(load_settings())) as server:
         prompts, examples = [], dict[str, list[int]]()
-        for number, one in enumerate(asked, 1):
+        for one in counted(asked, "prompts"):
             written = with_all_examples(template.format_messages(**one.inputs))
             body = {"messages": convert_to_openai_messages(written)}
             shown, turn, last = json.loads(server.request("/apply-template", body))["prompt"].rpartition(TURN)
             if shown not in examples:
                 examples[shown] = tokens_of(shown, server)
             prompts.append(examples[shown] + tokens_of(turn + last, server))
-            if number % 100 == 0 or number == len(asked):
-                show_progress(f"{number} of {len(asked)} prompts")
-        end_progress()
         words = {word: tokens_of(word, server)[0] for word in (choice.replies if choice else ())}
         (turn_end,) = tokens_of("<|im_end|>", server)
         invocation = tokens_of(INVOCATIONS[options.choice], server)

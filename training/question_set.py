@@ -35,7 +35,7 @@ from typing import Any
 from benchmarks.harness import option_parser
 from training.layout import rows_of
 from training.row_sources import PARAGRAPH, Sources, prompted
-from training.rows import MIRROR, RAMDOCS, ROWS
+from training.rows import MIRROR, ROWS
 
 READ = 60  # tables of the test set whose answers were read: a rule may have been made for them
 
@@ -49,7 +49,7 @@ def main() -> None:
     parser.add_argument("--clapnq", choices=("tuning", "report"))
     parser.add_argument("--mirror", type=Path, default=MIRROR)
     options = parser.parse_args()
-    sources = Sources(options.mirror, RAMDOCS)
+    sources = Sources(options.mirror)
     if options.musique:
         written(options.out / "musique", *untrained(sources, options.musique))
         return

@@ -13,15 +13,11 @@ import subprocess
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
 from pathlib import Path
 from random import Random
 from typing import Any
 
-from benchmarks.conflicts import chosen, disagree
-from benchmarks.conflicts import read as ramdocs_half
 from core.errors import RequestError
-from evaluation.measures.scores import contains
 from training.asked import Asked, Claim, Family, K, holds
 from training.layout import rows_of
 from training.row_words import Kinds
@@ -29,17 +25,15 @@ from training.row_words import Kinds
 PROMPT = re.compile(r"Passage: (.*?)\s*Question: (.*?)\s*Answer:\s*$", re.DOTALL)
 PARAGRAPH = re.compile(r"\s*Paragraph \d+: ")
 REPORTED = frozenset(("Computational_complexity_theory",))
-CONFLICTS = "ramdocs"
 WRITTEN = Path("training") / "written"  # by a large language model, for these rows
 SHINGLE = 60  # characters in common with the shared article for which a document is dropped
 
 
 @dataclass(frozen=True)
 class Sources:
-    """Where public data lies: a folder of bare repositories, each ``owner+name/repo``, and RAMDocs' file."""
+    """Where public data lies: a folder of bare repositories, each ``owner+name/repo``."""
 
     mirror: Path
-    ramdocs: Path
 
     def stored(self, repository: str, path: str) -> str:
         """Return a file of a mirrored repository's head. Raises `RequestError` if it is not there."""
@@ -305,43 +299,6 @@ def documents(name: str) -> Family:
             identity, language = f"{row['id']}-{number}", row["language"]
             asked.append(Asked(identity, one["question"], answers, kind, (file,), language, gold, claims))
     return Family(name, texts, asked)
-
-
-def _tells_other(text: str, label: str | None, answers: Iterable[str]) -> bool:
-    """Whether a passage has an answer that it is not labelled with, which makes the label doubtful."""
-    return any(
-        contains(text, one) and not (contains(label or "", one) or contains(one, label or "")) for one in answers
-    )
-
-
-def conflicts(sources: Sources) -> Iterator[dict[str, Any]]:
-    """Yield the rows of RAMDocs' tuning half: which passages give different answers, which the same."""
-    rows = [json.loads(line) for line in sources.ramdocs.read_text(encoding="utf-8").splitlines()]
-    wrong = {f"ramdocs {number}": row["wrong_answers"] for number, row in enumerate(rows)}
-    for case in chosen(ramdocs_half(CONFLICTS, sources.ramdocs, "tuning"), None, seed=0):
-        names = list(case.documents)
-        names = Random(case.name).sample(names, min(K, len(names)))
-        labels = [case.labels[name] for name in names]
-        told = {str(one) for one in wrong[case.name]} | {label for label in labels if label}
-        if any(_tells_other(case.documents[name], label, told) for name, label in zip(names, labels, strict=True)):
-            continue
-        pairs = [(i, j) for i, j in combinations(range(len(names)), 2) if labels[i] and labels[j]]
-        agree = [pair for pair in pairs if not disagree(case, [names[at] for at in pair])]
-        yield {
-            "id": case.name.replace(" ", "-"),
-            "family": CONFLICTS,
-            "language": "en",
-            "question": case.question,
-            "answers": sorted({label for label in labels if label}),
-            "kind": "conflict",
-            "passages": [
-                {"text": case.documents[name], "label": int(label is not None)}
-                for name, label in zip(names, labels, strict=True)
-            ],
-            "claims": [],
-            "contradict": [list(pair) for pair in pairs if pair not in agree],
-            "agree": [list(pair) for pair in agree],
-        }
 
 
 FAMILIES: dict[str, Callable[[Sources], Family]] = {

@@ -1,6 +1,6 @@
 """Make the rows that reflection tokens are trained on: questions with the passages that the product's search finds.
 
-    python -m training.rows squad nq --mirror ~/mirror --ramdocs RAMDocs_test.jsonl
+    python -m training.rows squad nq --mirror ~/mirror
 
 A family's documents become one library, split, embedded and searched as a user's are, and each of its questions is
 asked of it. ``training/rows/<family>.jsonl.xz`` then holds one row for each question, sorted by id: its passages in
@@ -18,7 +18,6 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
-from itertools import islice
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -26,20 +25,19 @@ from typing import Any
 from app.compose import embeddings_of
 from app.settings import load_settings
 from benchmarks.documents import load
-from benchmarks.harness import FOLDER, end_progress, option_parser, show_progress
+from benchmarks.harness import FOLDER, counted, option_parser
 from evaluation.measures.scores import contains, tokens
 from grounding.sentences import sentences
 from grounding.stems import stems
 from retrieval.library.library import Library
 from retrieval.splitter import SplitSettings, split
 from training.asked import Asked, Claim, Family, K, holds
-from training.row_sources import CONFLICTS, FAMILIES, Sources, apart_from, conflicts
+from training.row_sources import FAMILIES, Sources, apart_from
 from training.row_words import Kinds, best_sentence, joined, mentions, wanted_kinds
 
 ROWS = Path("training") / "rows"
-MIRROR, RAMDOCS = Path("mirror"), Path("RAMDocs_test.jsonl")
+MIRROR = Path("mirror")
 ARTICLE = Path("../shared/data/squad2_computational_complexity.json")  # which reports are on
-CONFLICTING = 200  # rows of documents that disagree
 PARTIAL = 0.6  # of the rows that could have a partly supported claim have one
 LISTED = re.compile(r"\b(?:an?|one|any|another|some|name|example)\b", re.IGNORECASE)  # asks for one of several
 PLENTY = 0.6  # share of a question's stems with which a passage may answer what nobody labelled
@@ -244,26 +242,20 @@ def make(family: Family, home: Path) -> list[dict[str, Any]]:
     passages = Passages(family, home)
     kinds = Kinds(family.documents.values())
     rows = []
-    for number, asked in enumerate(family.asked, 1):
-        show_progress(f"{family.name}: {number} of {len(family.asked)} questions")
+    for asked in counted(family.asked, family.name):
         if row := row_of(family, asked, passages, kinds):
             rows.append(row)
-    end_progress()
     return rows
 
 
 def main() -> None:
     """Make the families named, or all."""
-
-    parser = option_parser(__doc__, mirror=MIRROR, article=ARTICLE, ramdocs=RAMDOCS)
-    parser.add_argument("families", nargs="*", metavar="family", help=", ".join([*FAMILIES, CONFLICTS]))
+    parser = option_parser(__doc__, mirror=MIRROR, article=ARTICLE)
+    parser.add_argument("families", nargs="*", metavar="family", help=", ".join(FAMILIES))
     options = parser.parse_args()
-    sources = Sources(options.mirror.expanduser(), options.ramdocs.expanduser())
-    for name in options.families or [*FAMILIES, CONFLICTS]:
-        if name == CONFLICTS:
-            rows = [*islice(conflicts(sources), CONFLICTING)]
-        else:
-            rows = make(apart_from(options.article, FAMILIES[name](sources)), FOLDER / "rows" / name)
+    sources = Sources(options.mirror.expanduser())
+    for name in options.families or FAMILIES:
+        rows = make(apart_from(options.article, FAMILIES[name](sources)), FOLDER / "rows" / name)
         path = write(name, rows)
         kinds = Counter(row["kind"] for row in rows)
         claims = Counter(f"{claim['kind']} {claim['label']}" for row in rows for claim in row["claims"])

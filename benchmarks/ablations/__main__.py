@@ -15,11 +15,12 @@ from dataclasses import replace
 from app.commands.eval import ask_dataset
 from app.commands.options import add_eval
 from app.terminal.screen import Screen
-from benchmarks.ablations.recorded_chat import Clock, Replies, recorded, with_recorded_time, without_time_limit
+from benchmarks.ablations.recorded_chat import Clock, recorded, with_recorded_time, without_time_limit
 from benchmarks.ablations.variants import ABLATIONS, Ablation
 from benchmarks.harness import FOLDER, WrappedSystem, aligned, exit_code_of, option_parser, shown, write_figures
 from core.fingerprint import fingerprint
 from evaluation.datasets.question_set import name_of
+from evaluation.judging.saved_replies import Replies
 from evaluation.measures.joined_rows import Row, Terms, ratio_over, rows_of
 from evaluation.measures.metrics import TERMS, compared, costs_of, kept
 from evaluation.records import BASELINE, OURS, Example, Record, System
@@ -56,7 +57,7 @@ def systems(services: Services, context: Context, replies: Replies, chosen: Sequ
 
 def main() -> int:
     """Ask what was not asked yet, and print the table."""
-    parser = option_parser(__doc__, replies=FOLDER / "replies.sqlite")
+    parser = option_parser(__doc__, replies=FOLDER / "replies.jsonl")
     add_eval(parser)
     parser.add_argument("--quiet", action="store_true", help="print the table alone")
     parser.add_argument("--only", metavar="NAME,…", help="these ablations, besides self-rag and plain")

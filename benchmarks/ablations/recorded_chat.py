@@ -1,18 +1,18 @@
-"""A chat model whose replies are kept by prompt, so that an ablation costs only the calls that it changes."""
+"""A chat model whose replies are kept with their seconds, so that an ablation costs only the calls that it changes."""
 
 import asyncio
-import sqlite3
+import sys
 import time
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage
 
 from benchmarks.harness import WrappedSystem
-from evaluation.recorded_chat import charged, key_of_call, over_chats
+from evaluation.judging.saved_replies import Replies
+from evaluation.recorded_chat import Calls, RecordedChat, over_chats
 from evaluation.records import Example, Record, System
 from models.chat import Chat
 from models.usage import NodeBudget, unlimited
@@ -20,28 +20,8 @@ from run.context import Context, Services
 
 REMEMBERED = 60  # prompts that the server read, with the fixed part of each prompt among them
 WORTH_READING = 400  # characters: a shorter prefix is not read again before a call that continues it
-SECONDS = 36_000  # of one question: no limit of time, as some calls are real and others are replayed
-
-
-class Replies:
-    """The replies of one file, by the SHA-256 of all that was asked, and of the adapter that was asked."""
-
-    def __init__(self, path: Path) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        self._database = sqlite3.connect(path)
-        self._database.execute("CREATE TABLE IF NOT EXISTS replies (key TEXT PRIMARY KEY, reply TEXT, seconds REAL)")
-
-    def get(self, key: str) -> tuple[AIMessage, float] | None:
-        """Return the reply and its seconds, None if it was never asked."""
-        row = self._database.execute("SELECT reply, seconds FROM replies WHERE key = ?", (key,)).fetchone()
-        return (AIMessage.model_validate_json(row[0]), row[1]) if row else None
-
-    def put(self, key: str, reply: AIMessage, seconds: float) -> None:
-        """Keep a reply durably."""
-        with self._database:
-            self._database.execute(
-                "INSERT OR REPLACE INTO replies VALUES (?, ?, ?)", (key, reply.model_dump_json(), seconds)
-            )
+LONGEST = 36_000  # seconds of one question: no limit, as some calls are real and others are replayed
+SECONDS = "seconds"  # of a reply's metadata
 
 
 @dataclass
@@ -52,7 +32,7 @@ class Clock:
     waited: float = 0.0
 
 
-class RecordedChat(Chat):
+class TimedChat(RecordedChat):
     """A chat that asks its model only what ``replies`` does not hold. Calls are made one at a time.
 
     Where a reply is taken from the file, the server has not read its prompt. Before a call that continues such a
@@ -61,8 +41,8 @@ class RecordedChat(Chat):
     """
 
     def __init__(self, chat: Chat, replies: Replies, clock: Clock) -> None:
-        vars(self).update(vars(chat))
-        self._replies, self._clock, self._turn = replies, clock, asyncio.Lock()
+        super().__init__(chat, replies, Calls(sys.maxsize))
+        self._clock, self._turn = clock, asyncio.Lock()
         self._unread: list[Sequence[BaseMessage]] = []
         self._read: deque[str] = deque(maxlen=REMEMBERED)
 
@@ -70,38 +50,29 @@ class RecordedChat(Chat):
         """Forget what was replayed for the question before."""
         self._unread = []
 
-    async def ask(
-        self,
-        messages: Sequence[BaseMessage],
-        budget: NodeBudget,
-        *,
-        max_tokens: int,
-        temperature: float | None = None,
-        tags: Sequence[str] = (),
-        bind: Mapping[str, Any] | None = None,
-    ) -> AIMessage:
-        """Return the reply that is kept, charged as it was, or else the model's."""
+    async def ask_model(self, messages: Sequence[BaseMessage], budget: NodeBudget, **arguments: Any) -> AIMessage:
+        """Return the model's reply, with the seconds that it took."""
         messages = self.prepare(messages)
-        key = key_of_call(self, messages, max_tokens, temperature, bind)
         async with self._turn:
-            kept = self._replies.get(key)
-            if kept:
-                reply, seconds = kept
-                await charged(reply, messages, budget, max_tokens)
-                self._unread.append(messages)
-            else:
-                began = time.perf_counter()
-                await self._read_again(messages)
-                asked_at = time.perf_counter()
-                reply = await super().ask(
-                    messages, budget, max_tokens=max_tokens, temperature=temperature, tags=tags, bind=bind
-                )
-                seconds = time.perf_counter() - asked_at
-                self._clock.waited += time.perf_counter() - began
-                self._read.append(_text(messages))
-                self._replies.put(key, reply, seconds)
+            began = time.perf_counter()
+            await self._read_again(messages)
+            asked_at = time.perf_counter()
+            reply = await super().ask_model(messages, budget, **arguments)
+            seconds = time.perf_counter() - asked_at
+            self._clock.waited += time.perf_counter() - began
             self._clock.recorded += seconds
+            self._read.append(_text(messages))
+            reply.response_metadata[SECONDS] = seconds
             return reply
+
+    async def replay(
+        self, reply: AIMessage, messages: Sequence[BaseMessage], budget: NodeBudget, max_tokens: int
+    ) -> AIMessage:
+        """Return a reply that was kept, charged as it was, and count its seconds."""
+        messages = self.prepare(messages)
+        self._clock.recorded += reply.response_metadata[SECONDS]
+        self._unread.append(messages)
+        return await super().replay(reply, messages, budget, max_tokens)
 
     async def _read_again(self, messages: Sequence[BaseMessage]) -> None:
         """Let the server read the replayed prompt that this one continues, if it continues none that was read."""
@@ -109,17 +80,17 @@ class RecordedChat(Chat):
         read = max((_shared(text, one) for one in self._read), default=0)
         best = max(self._unread, key=lambda one: _shared(text, _text(one)), default=None)
         if best is not None and _shared(text, _text(best)) > read + WORTH_READING:
-            await super().ask(best, unlimited(), max_tokens=1)
+            await super().ask_model(best, unlimited(), max_tokens=1)
             self._read.append(_text(best))
             self._unread.remove(best)
 
 
-def recorded(services: Services, replies: Replies, clock: Clock) -> tuple[Services, list[RecordedChat]]:
+def recorded(services: Services, replies: Replies, clock: Clock) -> tuple[Services, list[TimedChat]]:
     """Return the services over chats whose replies are kept; one chat if generator and critic share theirs."""
-    return over_chats(services, lambda chat: RecordedChat(chat, replies, clock))
+    return over_chats(services, lambda chat: TimedChat(chat, replies, clock))
 
 
-def with_recorded_time(system: System, chats: Sequence[RecordedChat], clock: Clock) -> System:
+def with_recorded_time(system: System, chats: Sequence[TimedChat], clock: Clock) -> System:
     """Return a system over recorded models whose seconds are our own, and those of each call when it was made."""
 
     async def ask(example: Example) -> Record:
@@ -137,7 +108,7 @@ def with_recorded_time(system: System, chats: Sequence[RecordedChat], clock: Clo
 def without_time_limit(services: Services, context: Context) -> Context:
     """Return the context as the services complete it, without a limit of time."""
     context = services.completed(context)
-    limits = context.effective_limits.model_copy(update={"seconds": SECONDS})
+    limits = context.effective_limits.model_copy(update={"seconds": LONGEST})
     return context.model_copy(update={"limits": limits})
 
 

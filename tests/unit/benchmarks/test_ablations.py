@@ -1,14 +1,16 @@
 """The ablations over scripted models: what is kept is not asked again, and each change changes what it names."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from langchain_core.messages import HumanMessage
 
 from benchmarks.ablations.__main__ import systems
-from benchmarks.ablations.recorded_chat import Clock, RecordedChat, Replies
+from benchmarks.ablations.recorded_chat import Clock, TimedChat
 from benchmarks.ablations.variants import ABLATIONS
 from evaluation import recorded_chat
+from evaluation.judging.saved_replies import Replies
 from evaluation.records import Example, Record
 from models.calibration import EMBEDDED
 from models.chat import Chat
@@ -38,8 +40,9 @@ async def ask(name: str, model: PromptedModel, replies: Replies) -> Record:
 
 
 @pytest.fixture
-def replies(tmp_path: Path) -> Replies:
-    return Replies(tmp_path / "replies.sqlite")
+def replies(tmp_path: Path) -> Iterator[Replies]:
+    with Replies(tmp_path / "replies.jsonl") as made:
+        yield made
 
 
 async def test_what_was_asked_once_is_not_asked_again_and_costs_the_same(replies: Replies) -> None:
@@ -73,11 +76,14 @@ async def test_without_a_rule_what_it_vetoed_is_the_critics_to_judge(
 async def test_a_verdict_is_asked_again_of_an_adapter_that_was_trained_anew(
     replies: Replies, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    model = model_of()
+    model, seconds = model_of(), list[float]()
     for sha256 in ("one", "one", "two"):
         monkeypatch.setattr(recorded_chat, "EMBEDDED", EMBEDDED.model_copy(update={"adapters": {"support": sha256}}))
         chat = Chat(lambda: model.model, "scripted", retries=0)
         chat.adapters = {"support": 1}
         bind = {"extra_body": {"lora": [{"id": 1, "scale": 1.0}]}}
-        await RecordedChat(chat, replies, Clock()).ask([HumanMessage("One?")], unlimited(), max_tokens=5, bind=bind)
+        timed = TimedChat(chat, replies, Clock())
+        reply = await timed.ask([HumanMessage("One?")], unlimited(), max_tokens=5, bind=bind)
+        seconds.append(reply.response_metadata["seconds"])
     assert len(model.asked) == 2
+    assert seconds[0] == seconds[1] != seconds[2], "what is replayed takes as long as it took"

@@ -8,12 +8,11 @@ from langchain_core.prompts import ChatPromptTemplate
 
 from benchmarks.peers import peers, prompts
 from benchmarks.peers.ways import FLAG, GENERATIONS, READ_CHARACTERS, TRANSFORMATIONS, utility_of
-from core.errors import ModelError
 from evaluation.records import Example, Record
 from grounding.refusals import declines
 from prompts.direct_generate import DIRECT_GENERATE
 from prompts.generate import PLAIN
-from tests.scripted import ScriptedRetriever, StatusError
+from tests.scripted import ScriptedRetriever
 from tests.unit.benchmarks.prompted_model import PromptedModel
 
 YES, NO = '{"binary_score": "yes"}', '{"binary_score": "no"}'
@@ -175,10 +174,3 @@ async def test_all_peers_search_with_our_k_and_keep_no_more_than_it(name: str) -
     assert set(retriever.ks) == {2}
     assert [one["text"] for one in record["seen"]] == [SKY, SEA]
     assert record["decisions"][0 if name == "sequential" else 1]["passages"] == [SKY, SEA]
-
-
-@of_every_peer
-async def test_a_call_that_fails_is_raised_as_by_plain(name: str) -> None:
-    failure = StatusError(500, "overloaded")
-    with pytest.raises(ModelError, match="overloaded"):
-        await ask(name, model_of(NEEDS_SEARCH=failure, GRADE_PASSAGE=failure))

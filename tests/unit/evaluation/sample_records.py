@@ -7,6 +7,7 @@ from typing import Any, cast
 
 from evaluation.judging.criteria import CRITERIA
 from evaluation.records import Cost, Example, Opinion, Pair, Record, Said, Seen
+from evaluation.run import failed
 
 
 def seen(text: str, relevance: float | None = None, source: str = "a.md", relevant: bool | None = None) -> Seen:
@@ -30,30 +31,20 @@ def example(id_: str = "1", question: str | None = None, **changes: Any) -> Exam
 
 
 def record(id_: str = "1", system: str = "ours", **changes: Any) -> Record:
-    made: dict[str, Any] = {
-        "system": system,
-        "example": id_,
-        "question": f"Question {id_}?",
+    usual: dict[str, Any] = {
         "route": "retrieve",
-        "route_score": None,
         "outcome": "answered",
         "stop_reason": None,
         "answer": f"Answer {id_}.",
         "confidence": 1.0,
-        "queries": [],
-        "seen": [],
-        "said": [],
-        "citations": [],
-        "usefulness": None,
         "cost": Cost(
             model_calls=2, input_tokens=30, cached_input_tokens=10, output_tokens=4, seconds=0.5, estimated=False
         ),
-        "decisions": [],
         "error": None,
     }
     unknown = changes.keys() - Record.__annotations__.keys()
     assert not unknown, unknown
-    return cast("Record", {**made, **changes})
+    return cast("Record", {**failed(system, example(id_), ValueError(), 0.0), **usual, **changes})
 
 
 def answered(system: str, answer: str = "Air scatters light.", *, example: str = "e1", **changes: Any) -> Record:

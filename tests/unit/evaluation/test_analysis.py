@@ -1,6 +1,6 @@
 """Wins and losses are counted by kind and said in sentences."""
 
-from evaluation.measures.joined_rows import labelled_pairs
+from evaluation.measures.joined_rows import agreement_of, labelled_pairs
 from evaluation.records import Example, Record
 from evaluation.reporting.analysis import Group, analysis, judge_lines
 from tests.unit.evaluation.sample_records import answered, compared, seen
@@ -94,6 +94,8 @@ def test_the_judges_verdicts_and_its_agreement_are_said() -> None:
         "1 of 8 got no reply, because the model failed or refused: no preference.",
         "Where exactly one of the two is right (5), the judge decided 2 and agreed with the labels on 1.",
     ]
+    assert agreement_of(EXAMPLES, records(), pairs) == 0.5
+    assert agreement_of(EXAMPLES, records(), pairs[2:]) is None
 
 
 def test_kinds_with_few_questions_make_no_sentence() -> None:

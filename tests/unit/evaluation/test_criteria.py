@@ -16,18 +16,9 @@ def better(inputs: dict[str, Any]) -> str:
     return reply("first" if "Air scatters light." in inputs["first"] else "second")
 
 
-async def test_a_model_that_prefers_what_stands_first_has_no_preference_and_no_reason(tmp_path: Path) -> None:
-    judged, _ = await judged_by(lambda _: reply("first"), tmp_path)
-    assert judged.preference == DISAGREED
-    assert judged.criterion("relevance") == DISAGREED
-    assert judged.reasons == []
-
-
 async def test_a_tie_in_one_order_alone_is_no_tie(tmp_path: Path) -> None:
     judged, _ = await judged_by(lambda asked: reply("tie") if "Air" in asked["first"] else reply("first"), tmp_path)
-    assert judged.preference == DISAGREED
-    judged, _ = await judged_by(lambda _: reply("tie"), tmp_path / "other")
-    assert judged.preference == TIE
+    assert (judged.preference, judged.reasons) == (DISAGREED, [])
 
 
 async def test_reasons_name_the_systems(tmp_path: Path) -> None:
@@ -43,10 +34,7 @@ async def test_reasons_name_the_systems(tmp_path: Path) -> None:
         ("preferred: both are equal", TIE),
         ("preferred: first, second or tie", UNREADABLE),
         ("preferred: erste", UNREADABLE),
-        ("preferred:\nfirst", UNREADABLE),
         ("relevance: first\naccuracy: first", UNREADABLE),
-        ("pertinence : première\nexactitude : première\npréférée : première", UNREADABLE),
-        ("I'm sorry, but I can't help with comparing answers.", UNREADABLE),
         ("\x1b[2J</script>", UNREADABLE),
     ],
 )

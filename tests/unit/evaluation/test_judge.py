@@ -10,7 +10,6 @@ from typing import Any, cast
 import pytest
 from langchain_core.prompts import ChatPromptTemplate
 
-from core.errors import ModelError
 from core.types import Verdict
 from evaluation.judging.criteria import COMPARE, NO_REFERENCE
 from evaluation.judging.judge import judge_records, passages_of
@@ -22,7 +21,7 @@ from prompts.choice import Choice
 from run.context import RetrieverLike, Services
 from tests.scripted import ScriptedRetriever, verdict
 from tests.unit.evaluation.sample_comparisons import reply
-from tests.unit.evaluation.sample_records import answered, seen
+from tests.unit.evaluation.sample_records import answered, said, seen
 
 EXAMPLE = Example(id="e1", question="Why is the sky blue?", answerable=True, references=("scatters",))
 
@@ -40,14 +39,13 @@ class Model:
     prefer: Callable[[str, str], str | Exception] = lambda first, second: "tie"
     questions: Callable[[str], str] = lambda answer: "Q1?\nQ2?\nQ3?"
     asked: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
-    fails_on: str | None = None
 
     def with_budget(self, budget: NodeBudget) -> Any:
         return self
 
     async def choose(self, choice: Choice, *, explain: bool = False, **inputs: Any) -> Verdict:
         choice.messages.format_messages(**inputs)
-        self._note(choice.name, inputs)
+        self.asked.append((choice.name, inputs))
         await asyncio.sleep(0)
         if choice.name == "useful":
             useful = (one for text, one in self.useful.items() if text in inputs["passage"])
@@ -69,7 +67,7 @@ class Model:
         **inputs: Any,
     ) -> str:
         assert hidden
-        self._note("compare" if messages is COMPARE else "questions", inputs)
+        self.asked.append(("compare" if messages is COMPARE else "questions", inputs))
         await asyncio.sleep(0)
         if messages is QUESTIONS:
             return self.questions(inputs["answer"])
@@ -80,11 +78,6 @@ class Model:
 
     def of(self, kind: str) -> list[dict[str, Any]]:
         return [inputs for one, inputs in self.asked if one == kind]
-
-    def _note(self, kind: str, inputs: dict[str, Any]) -> None:
-        if kind == self.fails_on:
-            raise ModelError("the server is gone")
-        self.asked.append((kind, inputs))
 
 
 def embed(texts: list[str]) -> list[list[float]]:
@@ -108,21 +101,14 @@ def kept_in(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
-async def test_faithfulness_is_the_share_of_claims_that_are_fully_supported(store: Path) -> None:
+async def test_faithfulness_is_the_share_of_claims_fully_supported_whatever_the_system_says(store: Path) -> None:
     model = Model(support={"It is Tuesday.": "no support", "Birds fly.": "partially supported"})
     answer = "Air scatters light. It is Tuesday. Birds fly. Light is blue."
-    assert (await judge(model, [answered("plain", answer)], store)).faithfulness == {("plain", "e1"): 0.5}
+    marked = answered("plain", f"{answer} [not supported by the documents]", said=[said("Light is blue.", 0.0)])
+    assert (await judge(model, [marked], store)).faithfulness == {("plain", "e1"): 0.5}
     asked = model.of("support")
     assert [one["claim"] for one in asked] == ["Air scatters light.", "It is Tuesday.", "Birds fly.", "Light is blue."]
     assert all("Air scatters blue light." in one["passages"] and one["draft"] == answer for one in asked)
-
-
-async def test_the_systems_own_verdicts_and_marks_play_no_part(store: Path) -> None:
-    said = [{"text": "Air scatters light.", "label": "no support", "score": 0.0, "quote": None}]
-    model = Model()
-    marked = answered("self-rag", "Air scatters light. [not supported by the documents]", said=said)
-    assert (await judge(model, [marked], store)).faithfulness[("self-rag", "e1")] == 1.0
-    assert [one["claim"] for one in model.of("support")] == ["Air scatters light."]
 
 
 @pytest.mark.parametrize(
@@ -170,16 +156,18 @@ async def test_relevancy_is_the_mean_cosine_of_the_first_three_questions(store: 
     assert model.of("questions") == [{"answer": "Air scatters light."}]
 
 
-PAIR = [answered("self-rag", "Air."), answered("plain", "Sea.")]
+AIR = "Air scatters."
+PAIR = [answered("self-rag", AIR), answered("plain", "Sea.")]
 
 
 async def test_a_pair_is_asked_in_both_orders_and_decided_when_they_agree(store: Path) -> None:
-    model = Model(prefer=lambda first, second: "first" if first == "Air." else "second")
+    model = Model(prefer=lambda first, second: "first" if first == AIR else "second")
     found = await judge(model, PAIR, store)
     (pair,) = found.pairs
     assert ([opinion.preferred for opinion in pair.opinions], pair.verdict) == (["self-rag", "self-rag"], "self-rag")
+    assert found.agreement == 1.0, "the labels say so too"
     orders = [(one["first"], one["second"]) for one in model.of("compare")]
-    assert sorted(orders) == [("Air.", "Sea."), ("Sea.", "Air.")]
+    assert sorted(orders) == [(AIR, "Sea."), ("Sea.", AIR)]
     assert all("Why is the sky blue?" in one["question"] for one in model.of("compare"))
     assert {one["reference"] for one in model.of("compare")} == {NO_REFERENCE}
 
@@ -209,7 +197,7 @@ async def test_a_pair_without_a_verdict_is_a_failure_and_no_tie(
     store: Path, said: str | Exception, preference: str, reason: str, orders: int
 ) -> None:
     def prefer(first: str, second: str) -> str | Exception:
-        return "first" if orders == 1 and first == "Air." else said
+        return "first" if orders == 1 and first == AIR else said
 
     found = await judge(Model(prefer=prefer), PAIR, store)
     (pair,) = found.pairs
@@ -277,31 +265,6 @@ async def test_an_answer_that_read_nothing_has_no_faithfulness_though_passages_w
     assert found.faithfulness == {("self-rag", "e1"): None}
 
 
-async def test_agreement_counts_verdicts_where_exactly_one_is_right(store: Path) -> None:
-    said = [
-        ("Air.", "Sea."),  # self-rag is right and preferred
-        ("Salt.", "Air."),  # plain is right, self-rag preferred
-        ("Air.", "The air."),  # both are right
-        ("Air.", "Mist."),  # a tie is no verdict
-    ]
-    records = [
-        answered(system, text, example=f"e{n}")
-        for n, both in enumerate(said)
-        for system, text in zip(("self-rag", "plain"), both, strict=True)
-    ]
-
-    def prefer(first: str, second: str) -> str:
-        if "Mist." in (first, second):
-            return "tie"
-        return "second" if second == "Salt." or first in ("Sea.", "The air.") else "first"
-
-    for references, agreement in (("air",), 0.5), ((), None):
-        examples = [Example(id=f"e{n}", question="Why is the sky blue?", references=references) for n in range(4)]
-        found = await judge(Model(prefer=prefer), records, store, examples)
-        assert [pair.verdict for pair in found.pairs] == ["self-rag", "self-rag", "self-rag", None]
-        assert found.agreement == agreement
-
-
 RUN = [answered("self-rag", "Air. Light."), answered("plain", "Sea. Salt.")]
 
 
@@ -315,17 +278,6 @@ async def test_a_second_run_asks_nothing_and_finds_the_same(store: Path) -> None
     rows = kept_in(store)
     assert len(rows) == 8
     assert {row["kind"] for row in rows} == {"faithfulness", "questions", "criteria"}
-
-
-async def test_what_was_asked_before_a_failure_is_not_asked_again(store: Path) -> None:
-    model = Model(fails_on="compare")
-    with pytest.raises(ModelError, match="gone"):
-        await judge(model, RUN, store)
-    kept = len(kept_in(store))
-    assert kept > 0
-    again = Model()
-    await judge(again, RUN, store)
-    assert len(again.asked) == 8 - kept
 
 
 async def test_failed_records_and_unknown_examples_are_left_out(store: Path) -> None:

@@ -41,13 +41,6 @@ def test_abstention_by_hand() -> None:
     expect(found, aurc=((1 / 2 + 2 / 3 + 3 / 4) / 4, 4))
 
 
-def test_abstention_f1_is_the_harmonic_mean() -> None:
-    # Abstains from 2, 3 and 4: precision 2/3, recall 1.
-    found = summarise(EXAMPLES, answers("self-rag", "Turing", "", "", ""))["self-rag"]
-    f1 = 2 * (2 / 3) / (2 / 3 + 1)
-    expect(found, abstention_precision=(2 / 3, 3), abstention_recall=(1, 2), abstention_f1=(f1, 4))
-
-
 def test_kept_is_of_what_plain_gets_right() -> None:
     records = answers("plain", "Turing", "Turing", "x", "x") + answers("self-rag", "Turing", "", "", "")
     summary = summarise(EXAMPLES, records)

@@ -2,9 +2,6 @@
 
 import asyncio
 
-import pytest
-
-from core.errors import ModelError
 from evaluation.measures.scores import read_by
 from evaluation.records import Example
 from evaluation.systems import closed_book, plain, with_surroundings
@@ -76,12 +73,6 @@ async def test_a_search_that_hangs_is_stopped() -> None:
 
     found = await plain(services(retriever=Hangs()), Context(limits=Limits(seconds=0.05))).ask(EXAMPLE)
     assert (found["outcome"], found["stop_reason"]) == ("stopped", "limit_seconds")
-
-
-async def test_a_model_that_fails_is_for_the_run_to_tell() -> None:
-    writer = ScriptedGenerator(direct=[ModelError("Gone.")])
-    with pytest.raises(ModelError):
-        await closed_book(services(writer), Context()).ask(EXAMPLE)
 
 
 def test_a_fingerprint_depends_on_what_the_system_uses() -> None:

@@ -25,6 +25,13 @@ async def write(
     return made, generator
 
 
+async def write_two(changed: str) -> Written:
+    """Write about two passages; of the second one's question a word is ``changed``."""
+    questions = ["Question: When was the mill of Aldby built?\nAnswer: 1788", REPLY]
+    made, _ = await write([MILL, FERRY], questions=questions, drafts=["In 1788.", "12 crowns."], changed=[changed])
+    return made
+
+
 async def test_a_question_is_kept_with_its_answer_and_asked_without_its_passage_too() -> None:
     made, generator = await write([FERRY], questions=[REPLY], drafts=["It costs 12 crowns."])
     first, second = made.examples
@@ -35,12 +42,7 @@ async def test_a_question_is_kept_with_its_answer_and_asked_without_its_passage_
 
 
 async def test_every_other_question_has_one_word_changed() -> None:
-    made, _ = await write(
-        [MILL, FERRY],
-        questions=["Question: When was the mill of Aldby built?\nAnswer: 1788", REPLY],
-        drafts=["In 1788.", "12 crowns."],
-        changed=[CHANGED],
-    )
+    made = await write_two(CHANGED)
     assert [one.question for one in made.examples[2:]] == [ASKED, CHANGED]
     assert [one.answerable for one in made.examples] == [True, False, True, False]
     assert list(made.withheld) == [made.examples[1].id]
@@ -60,12 +62,7 @@ async def test_every_other_question_has_one_word_changed() -> None:
     ],
 )
 async def test_a_change_of_no_word_of_two_or_to_a_word_of_the_passage_is_not_taken(changed: str) -> None:
-    made, _ = await write(
-        [MILL, FERRY],
-        questions=["Question: When was the mill of Aldby built?\nAnswer: 1788", REPLY],
-        drafts=["In 1788.", "12 crowns."],
-        changed=[changed],
-    )
+    made = await write_two(changed)
     assert made.examples[3].question == ASKED
     assert made.examples[3].id in made.withheld
 

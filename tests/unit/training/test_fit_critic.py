@@ -5,7 +5,7 @@ import pytest
 
 from evaluation.records import Example, Gold
 from models.calibration import expit
-from training.fit_critic import Rows, claim_rows, fitted, passage_rows, thresholds
+from training.fit_critic import Row, claim_rows, fitted, passage_rows, thresholds
 
 TOWER = "The tower is 80 m tall. It was built in 1911."
 LEASE = "The lease runs for five years. The rent is paid monthly."
@@ -48,13 +48,12 @@ TRACES = {"a": trace("It is 80 m tall.", (0, 23)), "b": trace("It was built in 1
 def test_a_passage_is_positive_when_it_is_of_the_gold_source_and_holds_the_answer() -> None:
     rows = passage_rows([ASKED, UNANSWERABLE], TRACES)
     # The rope holds the answer's words by chance and is left out; the lease was not graded.
-    assert rows.labels == [True, False, False]
-    assert [row["behind_best"] == 0 for row in rows.evidence] == [True, True, False]
+    assert [one.label for one in rows] == [True, False, False]
+    assert [one.evidence["behind_best"] == 0 for one in rows] == [True, True, False]
 
 
 def test_a_claim_is_right_when_its_draft_holds_a_reference_of_an_answerable_question() -> None:
-    rows = claim_rows([ASKED, UNANSWERABLE], TRACES)
-    assert rows.labels == [True, False]
+    assert [one.label for one in claim_rows([ASKED, UNANSWERABLE], TRACES)] == [True, False]
 
 
 def test_the_regression_finds_what_tells_right_from_wrong_and_ignores_noise() -> None:
@@ -64,7 +63,7 @@ def test_the_regression_finds_what_tells_right_from_wrong_and_ignores_noise() ->
     evidence = [
         {"signal": float(a), "noise": float(b), "log_odds": float(b)} for a, b in zip(signal, noise, strict=True)
     ]
-    rows = Rows(evidence, labels, [str(i % 10) for i in range(400)], [str(i) for i in range(400)])
+    rows = [Row(evidence[i], labels[i], str(i % 10), str(i)) for i in range(400)]
     fit, _, lines = fitted("test", rows, ("signal", "noise"))
     assert fit.coefficients["signal"] == pytest.approx(3, abs=0.8)
     assert abs(fit.coefficients["noise"]) < 0.4
@@ -76,7 +75,7 @@ def test_thresholds_keep_the_right_drafts_and_stop_the_most_of_the_others() -> N
     examples = [Example(str(i), "?", answerable=i < 10) for i in range(20)]
     relevant = {str(i): 0.3 if i < 10 else 0.04 + 0.02 * (i - 10) for i in range(20)}
     supported = {str(i): 0.4 if i < 10 else 0.5 for i in range(20)}
-    claims = Rows([], [i < 10 for i in range(20)], [], [str(i) for i in range(20)])
+    claims = [Row({}, i < 10, "", str(i)) for i in range(20)]
     levels, _ = thresholds(examples, relevant, supported, claims)
     assert 0.22 < levels["relevant"] <= 0.3
     assert levels["supported"] <= 0.4

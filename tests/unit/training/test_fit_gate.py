@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from evaluation.records import Example
-from models.calibration import Fit, expit
+from models.calibration import expit
 from tests.scripted import passage
-from training.fit_gate import Search, fitted, lost_in_other_words, tally, threshold
+from training.fit_gate import Search, fitted, tally, threshold
 
 
 def search(name: str, gold: Sequence[bool], evidence: Sequence[dict[str, float]] | None = None) -> Search:
@@ -52,14 +52,3 @@ def test_each_chance_is_by_a_regression_that_has_not_seen_its_paragraph() -> Non
     places = [place for place, each in enumerate(searches) if each.example.id == "3"]
     assert [others[place] for place in places] == [chances[place] for place in places]
     assert chances[0] != others[0]
-
-
-def test_a_gold_passage_near_in_meaning_survives_the_loss_of_its_words_and_a_far_one_does_not() -> None:
-    texts = {"the old tower": 0.6, "tower, old": 0.5, "z": 0.1}
-    found = [passage(text, similarity=similarity) for text, similarity in texts.items()]
-    gold = Search(Example("q", "Which old tower?"), found, [], [False, True, True])
-    gate = Fit(intercept=0, coefficients={"similarity_behind": -10, "coverage_behind": -10})
-    assert lost_in_other_words([gold], gate, expit(-1 - 3.1), -1.0) == 1
-    assert lost_in_other_words([gold], gate, expit(-1 - 2.9), -1.0) == 2
-    assert lost_in_other_words([gold], gate, 0.0, 0.2) == 1
-    assert lost_in_other_words([gold], gate, 0.0, -1.0) == 0
