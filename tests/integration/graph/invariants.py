@@ -449,3 +449,14 @@ def holds_that_what_is_relevant_was_graded_so(played: Played) -> None:
     for _, update in played.updates:
         for draft in update.get("drafts", []):
             assert {one["id"] for one in draft["passages"]} <= set(final["verdicts"])
+
+
+def holds_that_the_mode_is_kept(played: Played) -> None:
+    mode, kinds = played.world.context.mode, {call.kind for call in played.calls}
+    if mode == "never":
+        assert not played.searches
+        assert kinds <= {"standalone", "direct", "usefulness", "reason"}
+    if mode != "adaptive":
+        assert "retrieve" not in kinds
+    if played.final["outcome"] == "direct":
+        assert mode != "always" or played.world.context.fallback == "direct"
