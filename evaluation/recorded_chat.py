@@ -13,7 +13,6 @@ from evaluation.judging.saved_replies import Replies
 from models.calibration import EMBEDDED
 from models.chat import Chat, max_call_tokens, usage_of
 from models.critic import Critic
-from models.generator import Generator
 from models.usage import NodeBudget
 from run.context import Services
 
@@ -99,7 +98,7 @@ def key_of_call(
 
 def over_chats(services: Services, made: Callable[[Chat], Recorded]) -> tuple[Services, list[Recorded]]:
     """Return the services over what is made of their chats; one if generator and critic share theirs."""
-    generator, critic = cast("Generator", services.generator), cast("Critic", services.critic)
+    generator, critic = services.generator, cast("Critic", services.critic)
     writer = made(generator.chat)
     judge = writer if critic.chat is generator.chat else made(critic.chat)
     bound = replace(services, generator=replace(generator, chat=writer), critic=replace(critic, chat=judge))

@@ -51,29 +51,24 @@ def build_graph(
     for node in (hallucination_check, answer_check, direct_generate, select, compare_answers, finish):
         graph.add_node(node.__name__, WrappedNode(node, services))
 
+    # LangGraph reads where an edge may lead from its return type, unless that is a list.
     # A follow-up is given what it leans on; any other question begins with `decide`.
-    graph.add_conditional_edges(START, edges.before_decide, ["contextualize", "decide"])
+    graph.add_conditional_edges(START, edges.before_decide)
     graph.add_edge("contextualize", "decide")
-    graph.add_conditional_edges("decide", edges.after_decide, ["retrieve", "direct_generate", "finish"])
+    graph.add_conditional_edges("decide", edges.after_decide)
 
     # Search until something is relevant: the re-query loop.
-    graph.add_conditional_edges("retrieve", edges.after_retrieve, ["query_table", "grade_documents"])
-    graph.add_conditional_edges("query_table", edges.after_query_table, ["select", "grade_documents", "finish"])
-    graph.add_conditional_edges(
-        "grade_documents", edges.after_grade_documents, ["generate", "rewrite_query", "direct_generate", "finish"]
-    )
-    graph.add_conditional_edges(
-        "rewrite_query", edges.after_rewrite_query, ["retrieve", "generate", "direct_generate", "finish"]
-    )
+    graph.add_conditional_edges("retrieve", edges.after_retrieve)
+    graph.add_conditional_edges("query_table", edges.after_query_table)
+    graph.add_conditional_edges("grade_documents", edges.after_grade_documents)
+    graph.add_conditional_edges("rewrite_query", edges.after_rewrite_query)
 
     # Write, check twice side by side, keep the best, and redraft what failed: the regenerate loop. A direct answer that
     # is no good leads to the search after all.
     graph.add_conditional_edges("generate", edges.after_generate, ["hallucination_check", "answer_check", "select"])
     graph.add_edge("hallucination_check", "select")
     graph.add_edge("answer_check", "select")
-    graph.add_conditional_edges(
-        "select", edges.after_select, ["retrieve", "generate", "rewrite_query", "compare_answers", "finish"]
-    )
+    graph.add_conditional_edges("select", edges.after_select)
 
     # Show what other documents answer.
     graph.add_edge("compare_answers", "finish")

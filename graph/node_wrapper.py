@@ -3,8 +3,8 @@
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable
-from typing import Any, Protocol
+from collections.abc import Awaitable, Callable
+from typing import Any
 
 from langchain_core.runnables import Runnable, RunnableConfig
 from langgraph.runtime import Runtime, get_runtime
@@ -24,18 +24,8 @@ GRACE_SECONDS = 0.5  # after the deadline, at which model calls end by themselve
 log = logging.getLogger("selfrag.graph")
 FIRST, LAST = ("contextualize", "decide"), "finish"
 Update = dict[str, Any]
-
-
-class Node(Protocol):
-    """A node: it reads the state, calls the services, and returns a partial update.
-
-    Under ``decided`` it may say what it decided, for the path.
-    """
-
-    __name__: str
-
-    def __call__(self, state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> Awaitable[Any]: ...
-
+# It returns a partial update, in which it may say under ``decided``, for the path, what it decided.
+Node = Callable[[SelfRAGState, Services, Runtime[Context]], Awaitable[Any]]
 
 # Kept back for the nodes that follow, so that a run which ends early can still end with a checked answer. The least
 # that leads to one is the grade of one passage, a draft, and one claim; `contextualize` leaves `decide` its call too.

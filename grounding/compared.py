@@ -128,11 +128,8 @@ def points_named(points: str) -> list[str]:
 
 def as_table(cells: Sequence[Cell], things: Sequence[str]) -> str:
     """Return the cells as a table in Markdown, with a row for each point and a column for each thing."""
-    rows: dict[str, dict[str, str]] = {}
-    names: dict[str, str] = {}
-    for cell in cells:
-        point = names.setdefault(cell.point.casefold(), cell.point)
-        rows.setdefault(point, {})[cell.thing] = cell.text
     lines = [["", *things], ["---"] * (1 + len(things))]
-    lines += [[point, *(row.get(thing, EMPTY) for thing in things)] for point, row in rows.items()]
+    for row in _by_point(cells):
+        texts = {cell.thing: cell.text for cell in row}
+        lines.append([row[0].point, *(texts.get(thing, EMPTY) for thing in things)])
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)

@@ -77,7 +77,8 @@ def _trimmed(question: str, start: int, end: int) -> tuple[int, int] | None:
         start = name.end()
     while verb := TO_VERB.search(question, start, end):
         end = verb.start()
-    while not _asks(question[:start] + question[end:]):
+    # Of what is left something must be asked.
+    while {word.casefold() for word in WORD.findall(question[:start] + question[end:])} <= ASKING:
         head = HEAD.match(question[start:end])
         if not head:
             return None
@@ -88,10 +89,6 @@ def _trimmed(question: str, start: int, end: int) -> tuple[int, int] | None:
 
 def _is_anchored(text: str) -> bool:
     return bool(NUMBER.search(text) or named(text, surely=True))
-
-
-def _asks(rest: str) -> bool:
-    return not {word.casefold() for word in WORD.findall(rest)} <= ASKING
 
 
 def _says_more_than_names(span: str) -> bool:

@@ -26,15 +26,15 @@ ENDING = re.compile(r"[\s.!?…。！？]+$")
 KANA_OR_HANGUL = re.compile("[\u3040-\u30ff\uac00-\ud7af]")
 
 
-def leans(question: str, language: str | None = None) -> bool:
+def leans(question: str) -> bool:
     """Return True if the question can only be understood by what was said before it.
 
     It begins like a continuation, has a pronoun or demonstrative for something that it does not name itself, or is a
-    few words without a verb. English, German, French, Spanish and Chinese are read; without ``language`` (ISO 639-1)
-    the commonest words tell which. False in doubt: a new subject must not be mixed with the old one.
+    few words without a verb. English, German, French, Spanish and Chinese are read; the commonest words tell which.
+    False in doubt: a new subject must not be mixed with the old one.
     """
     text = question.strip()
-    grammar = GRAMMARS.get(language or _language_of(text))
+    grammar = GRAMMARS.get(_language_of(text))
     if grammar is None or len(text) > LONGEST_FOLLOW_UP or BRINGS_TEXT.search(text) or SMALL_TALK.fullmatch(text):
         return False
     text = QUOTED.sub("“”", text.lower() if text.isupper() else text)

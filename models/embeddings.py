@@ -27,9 +27,13 @@ class MiniLM(Embeddings):
     """
 
     def __init__(self, model: Path, tokenizer: Path, *, threads: int = 2) -> None:
+        # It sends telemetry about the machine to its vendor, and stores a device id in ~/.cache. It reads the variable
+        # on import; if the host program imported it earlier, the call stops all telemetry but that of its start.
+        os.environ["ORT_DISABLE_TELEMETRY"] = "1"
+        import onnxruntime
         from tokenizers import Tokenizer
 
-        onnxruntime = _onnxruntime()
+        onnxruntime.disable_telemetry_events()
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = threads
         options.log_severity_level = 3
@@ -77,13 +81,3 @@ class MiniLM(Embeddings):
         means = (tokens * weights).sum(axis=1) / weights.sum(axis=1)  # [CLS] and [SEP]: never zero tokens
         unit: NDArray[np.float32] = means / np.linalg.norm(means, axis=1, keepdims=True)
         return unit
-
-
-def _onnxruntime() -> Any:
-    # It sends telemetry about the machine to its vendor, and stores a device id in ~/.cache. It reads the variable
-    # on import; if the host program imported it earlier, the call stops all telemetry but that of its start.
-    os.environ["ORT_DISABLE_TELEMETRY"] = "1"
-    import onnxruntime
-
-    onnxruntime.disable_telemetry_events()
-    return onnxruntime

@@ -126,12 +126,6 @@ def _place(file: ModelFile, partial: Path, target: Path) -> None:
         os.fsync(stream.fileno())
     partial.replace(target)
     _mark(file, target)
-    if os.name == "posix":
-        directory = os.open(target.parent, os.O_RDONLY)
-        try:
-            os.fsync(directory)
-        finally:
-            os.close(directory)
 
 
 def _is_verified(file: ModelFile, target: Path) -> bool:

@@ -68,12 +68,7 @@ async def generate(state: SelfRAGState, services: Services, runtime: Runtime[Con
         others = [one for one in passages if not subject or one["id"] != subject["passage"]["id"]]
         groups = [[*naming, one] for one in others] if apart and others else [[*naming, *others]]
         groups = [group for group in groups if not any(ids_of(group) == one["passages"] for one in drafted)]
-        attempts = await gather(_attempt(write(GENERATE, group)) for group in groups)
-        errors = [one for one in attempts if isinstance(one, Exception)]
-        if errors and len(errors) == len(attempts):
-            raise errors[0]
-        drafts = [one for one in attempts if not isinstance(one, Exception)]
-        failed = len(errors)
+        drafts, failed = _succeeded(await gather(_attempt(write(GENERATE, group)) for group in groups))
     new = [draft for draft in drafts if _remembered(draft) not in drafted]
     changes = (
         await off_loop(len(new[0]["text"]), draft_changes, last["draft"]["text"], new[0]["text"])
@@ -99,17 +94,14 @@ async def _segments(write: Callable[..., Awaitable[Draft]], state: SelfRAGState,
         attempts = [await _attempt(_table(write, state, group, context)) for group in groups]
     else:
         attempts = await gather(_attempt(write(SUMMARY if state.get("whole") else SEGMENT, group)) for group in groups)
-    drafts = [one for one in attempts if not isinstance(one, Exception)]
-    errors = [one for one in attempts if isinstance(one, Exception)]
-    if errors and not drafts:
-        raise errors[0]
+    drafts, failed = _succeeded(attempts)
     return {
         "drafts": drafts,
         "drafted": [*state["drafted"], *(Drafted(passages=ids_of(group), text="") for group in groups)],
         "unread": max(0, state["unread"] - sum(map(len, groups))),
         "claims": [],
         "uses": [],
-        "decided": _decided(drafts, len(errors)),
+        "decided": _decided(drafts, failed),
     }
 
 
@@ -122,17 +114,17 @@ async def _table(
     """
     things, most = things_of(state), most_segments(state, context)
     cells: list[Cell] = []
-    failed: list[Exception] = []
+    failed: Exception | None = None
     points = things_compared(standalone_question(state))[1] or ANY_POINTS
     for thing, own in passages_of_things(state).items():
         draft = await _attempt(write(COMPARISON, own, thing=as_data(thing), points=as_data(points)))
         if isinstance(draft, Exception):
-            failed.append(draft)
+            failed = failed or draft
             continue
         cells += cells_of(draft["text"], [thing], most)
         points = "; ".join(dict.fromkeys(cell.point for cell in cells)) or points
     if failed and not cells:
-        raise failed[0]
+        raise failed
     text = as_table(in_rows(without_repeats(cells), things), things)
     return Draft(text=text, passages=passages, relevance=1.0, declined=not cells)
 
@@ -177,6 +169,15 @@ async def _attempt(draft: Awaitable[Draft]) -> Draft | ModelError | LimitReached
         return await draft
     except (ModelError, LimitReachedError) as error:
         return error
+
+
+def _succeeded(attempts: Sequence[Draft | Exception]) -> tuple[list[Draft], int]:
+    """Return the drafts, and how many failed; if all did, the first failure is raised."""
+    drafts = [one for one in attempts if not isinstance(one, Exception)]
+    errors = [one for one in attempts if isinstance(one, Exception)]
+    if errors and not drafts:
+        raise errors[0]
+    return drafts, len(errors)
 
 
 def _redraft(write: Callable[..., Awaitable[Draft]], last: Candidate) -> Awaitable[Draft]:

@@ -1,6 +1,6 @@
 """Judge each passage on its own (ISREL) and keep those relevant to the question."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from langgraph.runtime import Runtime
@@ -30,9 +30,9 @@ async def grade_documents(state: SelfRAGState, services: Services, runtime: Runt
     In the search with the question itself, passages that cannot matter are not graded. In a search with a rewritten
     query all are, including those left out before: the first search led to no answer, so its comparisons count for
     little. Where no passage is relevant by itself, or the relevant ones led to no answer, the pairs are graded that a
-    name links: an answer may rest on two places. At most ``k`` passages are relevant, those of this search first. Where
-    none is likely enough to hold the answer, one draft is the last, and no search follows, but for the name of what the
-    question describes.
+    name links: an answer may rest on two places. At most ``k`` passages are relevant: those of this search first, then
+    by score. Where none is likely enough to hold the answer, one draft is the last, and no search follows, but for the
+    name of what the question describes.
     """
     context = runtime.context
     known = {identity: verdict for identity, verdict in state["verdicts"].items() if verdict != NOT_GRADED}
@@ -57,7 +57,9 @@ async def grade_documents(state: SelfRAGState, services: Services, runtime: Runt
         passages = [*earlier, *passages]
         kept |= {one["id"] for one in earlier}
     most = len(passages) if state.get("whole") else context.k
-    relevant = _most_relevant(passages, all_graded, kept, most)
+    positive = [one["id"] for one in passages if RELEVANCE.is_positive(all_graded[one["id"]])]
+    first = sorted(positive, key=lambda one: (one in kept, -RELEVANCE.score(all_graded[one])))[:most]
+    relevant = [one for one in positive if one in first]
     least = context.effective_thresholds.pursued
     pursued = best_score(all_graded) >= least
     grades = [
@@ -111,15 +113,6 @@ async def _linked(
         if RELEVANCE.is_positive(verdict):
             return [(one, with_reason(verdict, TOGETHER)) for one in pair]
     return []
-
-
-def _most_relevant(
-    passages: Sequence[Passage], verdicts: Mapping[str, Verdict], kept: Collection[str], k: int
-) -> list[str]:
-    """Return the ids of the relevant passages in order; of more than ``k`` those of this search, then by score."""
-    relevant = [one["id"] for one in passages if RELEVANCE.is_positive(verdicts[one["id"]])]
-    first = sorted(relevant, key=lambda one: (one in kept, -RELEVANCE.score(verdicts[one])))[:k]
-    return [one for one in relevant if one in first]
 
 
 async def _explained(verdict: Verdict, passage: Passage, state: SelfRAGState, services: Services) -> Verdict:

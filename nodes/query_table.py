@@ -18,7 +18,8 @@ from nodes.retrieve import as_passage, each_once
 from prompts.delimiters import as_data
 from prompts.query_table import FITS, MAX_TOKENS, NO_QUERY, QUERY_TABLE, REQUERY_TABLE
 from retrieval.tables import DISTINCT, Found, QueryError, Table, figure_text, only_rows, parsed, run
-from run.context import Context, ReadingRetriever, Services
+from run.context import Context, Services
+from run.prefetch import PrefetchingRetriever
 from run.state import SelfRAGState, standalone_question
 
 MOST_CITED = 10  # rows
@@ -40,7 +41,7 @@ async def query_table(state: SelfRAGState, services: Services, runtime: Runtime[
     counts or adds up, which only all rows answer.
     """
     question, within = standalone_question(state), cast("TableFound", state["table"])
-    table = await cast("ReadingRetriever", services.retriever).table_of(within["source"], within["number"])
+    table = await cast("PrefetchingRetriever", services.retriever).table_of(within["source"], within["number"])
     if table is None:
         return {"table": None, "decided": {"query": None, "accepted": False}}
     described = as_data(await asyncio.to_thread(description, table, question))

@@ -18,7 +18,8 @@ from grounding.lengths import NAMED, document_asked_for
 from nodes.concurrency import gather
 from prompts.grade_documents import RELEVANCE
 from retrieval.documents.loaded import CELLS
-from run.context import Context, ReadingRetriever, Services
+from run.context import Context, Services
+from run.prefetch import PrefetchingRetriever
 from run.segments import MOST_READ
 from run.state import SelfRAGState, standalone_question
 
@@ -51,11 +52,11 @@ async def retrieve(state: SelfRAGState, services: Services, runtime: Runtime[Con
     context = runtime.context
     if state.get("length") == "long" and not state["searched"]:
         name = document_asked_for(standalone_question(state))
-        reader = cast("ReadingRetriever", services.retriever)
+        reader = cast("PrefetchingRetriever", services.retriever)
         if name and (document := await reader.document_named(name, context.k, context.filter)):
             return _whole(list(map(as_passage, document)))
         if compares(standalone_question(state)) and (by_thing := await _by_thing(state, services, context)):
-            return _to_compare(state, by_thing)
+            return _to_compare(by_thing)
     searches = searches_of(state, context.k)
     found = await gather(documents_for(one, services, context) for one in searches)
     rankings = [list(map(as_passage, documents)) for documents in found]
@@ -79,17 +80,21 @@ async def retrieve(state: SelfRAGState, services: Services, runtime: Runtime[Con
 
 def _whole(document: list[Passage]) -> dict[str, Any]:
     """Return the passages of a whole document, as many as can be read: all are relevant, and none is searched for."""
-    ends = accumulate(len(one["text"]) for one in document)
+    ends, source = accumulate(len(one["text"]) for one in document), document[0]["source"]
     passages = [one for one, end in zip(document, ends, strict=True) if end <= MOST_READ]
+    update = _all_relevant(passages, PART_OF_DOCUMENT, Path(source).name)
+    update["decided"]["whole"] = True
+    return {**update, "whole": source, "unread": len(document), "rewrites_left": 0}
+
+
+def _all_relevant(passages: list[Passage], verdict: Verdict, query: str) -> dict[str, Any]:
+    """Return what is found without being judged."""
     return {
         "passages": passages,
         "found": passages,
-        "verdicts": {one["id"]: PART_OF_DOCUMENT for one in passages},
-        "whole": document[0]["source"],
-        "unread": len(document),
+        "verdicts": {one["id"]: verdict for one in passages},
         "searched": 1,
-        "rewrites_left": 0,
-        "decided": {"query": Path(document[0]["source"]).name, "retrieved": len(passages), "whole": True},
+        "decided": {"query": query, "retrieved": len(passages)},
     }
 
 
@@ -123,7 +128,7 @@ async def _of_thing(thing: str, things: Sequence[str], by: str, services: Servic
     found = await documents_for(Search(f"{thing} {by}".strip(), DEPTH * context.k), services, context)
     passages = list(map(as_passage, found))
     if NAMED.fullmatch(thing):
-        reader = cast("ReadingRetriever", services.retriever)
+        reader = cast("PrefetchingRetriever", services.retriever)
         whole = list(map(as_passage, await reader.document_named(thing, context.k, context.filter)))
         ids = {one["id"] for one in whole}
         passages = each_once([*(one for one in passages if one["id"] in ids), *whole])
@@ -137,17 +142,11 @@ def _name_of(passage: Passage) -> str:
     return f"{re.sub(r'[-_.]', ' ', Path(passage['source']).stem)} {passage.get('title', '')}"
 
 
-def _to_compare(state: SelfRAGState, by_thing: Mapping[str, Sequence[Passage]]) -> dict[str, Any]:
+def _to_compare(by_thing: Mapping[str, Sequence[Passage]]) -> dict[str, Any]:
     """Return the passages of the things to compare: all are relevant, as the checks of the table's cells will say."""
+    compared = [Compared(thing=thing, passages=[one["id"] for one in own]) for thing, own in by_thing.items()]
     passages = each_once(chain(*by_thing.values()))
-    return {
-        "passages": passages,
-        "found": passages,
-        "verdicts": {one["id"]: OF_COMPARED for one in passages},
-        "compared": [Compared(thing=thing, passages=[one["id"] for one in own]) for thing, own in by_thing.items()],
-        "searched": 1,
-        "decided": {"query": ", ".join(by_thing), "retrieved": len(passages)},
-    }
+    return {**_all_relevant(passages, OF_COMPARED, ", ".join(by_thing)), "compared": compared}
 
 
 async def documents_for(search: Search, services: Services, context: Context) -> Sequence[Document]:

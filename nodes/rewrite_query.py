@@ -7,7 +7,6 @@ from langgraph.runtime import Runtime
 
 from core.passages import stated_by
 from core.text import shortened
-from core.types import Subject
 from grounding.reasons import missing_words, sentence_for
 from nodes.concurrency import off_loop
 from nodes.subjects import description_of, subject_of
@@ -33,13 +32,16 @@ async def rewrite_query(state: SelfRAGState, services: Services, runtime: Runtim
     if state.get("describes"):
         span = await description_of(question, services)
         if span and (subject := await subject_of(question, span, services, runtime.context)):
-            return _new_query(state, subject["question"], runtime.context) | _about(subject)
+            # This search is the last, and what it finds is yet to be judged.
+            update = _new_query(state, subject["question"], runtime.context)
+            update["decided"] |= {key: subject[key] for key in ("description", "name", "verdict")}
+            update |= {"describes": None, "rewrites_left": 0, "drafted": [], "verdicts": {}, "relevant": []}
+            return {**update, "subject": subject}
         relevant = [] if span else state["relevant"]  # what does not name its subject hardly answers the question
         if not state["drafted"] and (span or relevant or not state["rewrites_left"]):
             decided = {"query": None} | ({"description": question[slice(*span)]} if span else {})
             return {"describes": None, "relevant": relevant, "decided": decided}
     query = await written_query(state, services) if runtime.context.rewriting != "names" else ""
-    query = query[:LONGEST_QUERY]
     if not query or cleaned(query).casefold() in {cleaned(one).casefold() for one in tried}:
         return {"rewrites_left": 0, "decided": {"query": None}}
     return _new_query(state, query, runtime.context)
@@ -52,20 +54,6 @@ def _new_query(state: SelfRAGState, query: str, context: Context) -> dict[str, A
         "drafts_left": context.effective_limits.drafts,
         "drafts": [],
         "decided": {"query": query},
-    }
-
-
-def _about(subject: Subject) -> dict[str, Any]:
-    """Return what changes once the subject is known: this search is the last, and what it finds is yet to be judged."""
-    decided = {"query": subject["question"], **{key: subject[key] for key in ("description", "name", "verdict")}}
-    return {
-        "subject": subject,
-        "describes": None,
-        "rewrites_left": 0,
-        "drafted": [],
-        "verdicts": {},
-        "relevant": [],
-        "decided": decided,
     }
 
 

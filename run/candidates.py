@@ -104,15 +104,13 @@ def confidence(one: Candidate) -> float | None:
 
 def limited(one: Candidate, least: float) -> Candidate:
     """Return the candidate; its claims that leave out a condition, with less than ``least``, are supported in part."""
-    return {**one, "claims": [_limited(claim, least) for claim in one["claims"]]}
-
-
-def _limited(claim: Claim, least: float) -> Claim:
-    verdict, p = claim["verdict"], p_supported(claim["verdict"])
-    if not claim.get("conditions") or verdict["label"] != "fully supported" or p is None or p >= least:
-        return claim
-    why = "The passage puts a condition on it, which it leaves out."
-    return {**claim, "verdict": {**verdict, "label": "partially supported", "reason": why}}
+    why, claims = "The passage puts a condition on it, which it leaves out.", []
+    for claim in one["claims"]:
+        verdict, p = claim["verdict"], p_supported(claim["verdict"])
+        if claim.get("conditions") and verdict["label"] == "fully supported" and p is not None and p < least:
+            claim = {**claim, "verdict": {**verdict, "label": "partially supported", "reason": why}}
+        claims.append(claim)
+    return {**one, "claims": claims}
 
 
 def p_supported(verdict: Verdict) -> float | None:

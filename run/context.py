@@ -10,11 +10,11 @@ from pydantic import BaseModel, Field
 
 from core.types import Fallback, FollowUps, Length, Ratings, Rewriting, Verdict
 from models.calibration import Fits
+from models.generator import Generator
 from models.usage import NodeBudget
 from prompts.choice import Choice
 from prompts.explain import EXPLAIN
 from retrieval.filters import Filter
-from retrieval.tables import Table
 
 Constraints = Literal["soft", "hard"]
 Scoring = Literal["paper", "support-first"]
@@ -158,22 +158,6 @@ class Context(BaseModel, frozen=True, extra="forbid"):
         return decides or self.ratings != "direct"
 
 
-class GeneratorLike(Protocol):
-    """The generator, as nodes see it."""
-
-    def with_budget(self, budget: NodeBudget) -> "GeneratorLike": ...
-
-    async def write(
-        self,
-        messages: ChatPromptTemplate,
-        *,
-        max_tokens: int,
-        temperature: float | None = None,
-        hidden: bool = False,
-        **inputs: Any,
-    ) -> str: ...
-
-
 class CriticLike(Protocol):
     """The critic, as nodes see it."""
 
@@ -192,25 +176,11 @@ class RetrieverLike(Protocol):
     async def ainvoke(self, input: str, *, k: int) -> Sequence[Document]: ...  # noqa: A002
 
 
-class FilteringRetriever(Protocol):
-    """A retriever that knows filters, as a run that has one needs."""
-
-    async def ainvoke(self, input: str, *, k: int, filter: Filter) -> Sequence[Document]: ...  # noqa: A002
-
-
-class ReadingRetriever(Protocol):
-    """A retriever that reads whole documents and tables, as a run's does; it finds none where ours is not searched."""
-
-    async def table_of(self, source: str, number: int) -> Table | None: ...
-
-    async def document_named(self, name: str, k: int, filter: Filter | None) -> Sequence[Document]: ...  # noqa: A002
-
-
 @dataclass(frozen=True)
 class Services:
     """The models and the retriever, bound when the graph is built, with the settings calibrated for them."""
 
-    generator: GeneratorLike
+    generator: Generator
     critic: CriticLike
     retriever: RetrieverLike
     thresholds: Thresholds = field(default_factory=Thresholds)

@@ -2,13 +2,13 @@
 
 import asyncio
 from collections.abc import Sequence
-from typing import cast
+from typing import Any
 
 from langchain_core.documents import Document
 
 from retrieval.filters import Filter
 from retrieval.tables import Table
-from run.context import FilteringRetriever, RetrieverLike
+from run.context import RetrieverLike
 
 
 class PrefetchingRetriever:
@@ -54,6 +54,5 @@ class PrefetchingRetriever:
 
     async def _search(self, query: str, k: int, within: Filter | None) -> Sequence[Document]:
         """Ask the retriever, which need not know filters where none is set."""
-        if within:
-            return await cast("FilteringRetriever", self._retriever).ainvoke(query, k=k, filter=within)
-        return await self._retriever.ainvoke(query, k=k)
+        filtered: dict[str, Any] = {"filter": within} if within else {}
+        return await self._retriever.ainvoke(query, k=k, **filtered)

@@ -3,6 +3,7 @@
 import asyncio
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
@@ -38,48 +39,32 @@ from prompts.generate import (
 from prompts.query_table import QUERY_TABLE, REQUERY_TABLE
 from prompts.rewrite_query import REWRITE_QUERY
 from run.candidates import explained, with_round
-from run.context import Constraints, Context, CriticLike, GeneratorLike, Limits, RetrieverLike, Services, Thresholds
+from run.context import Constraints, Context, CriticLike, Limits, Services, Thresholds
 from run.initial_state import initial_state
 from run.state import SelfRAGState
 
 # What of a choice's inputs a script is keyed by.
 SUBJECTS = {"retrieve": "question", "relevance": "passage", "support": "claim", "usefulness": "answer", "fits": "query"}
+# The kind of each prompt, and what the script of a generator has for it.
 PROMPTS = (
-    ("cell", CELL),
-    ("draft", GENERATE),
-    ("draft", PLAIN),
-    ("segment", SEGMENT),
-    ("summary", SUMMARY),
-    ("comparison", COMPARISON),
-    ("mend", REDRAFT_UNSUPPORTED),
-    ("improve", REDRAFT_NOT_USEFUL),
-    ("query", REWRITE_QUERY),
-    ("direct", DIRECT_GENERATE),
-    ("standalone", CONTEXTUALIZE),
-    ("brief", BRIEF_ANSWER),
-    ("described", DESCRIBED),
-    ("question", WRITE_QUESTION),
-    ("changed", CHANGE_WORD),
-    ("table", QUERY_TABLE),
-    ("table again", REQUERY_TABLE),
+    ("cell", "cells", CELL),
+    ("draft", "drafts", GENERATE),
+    ("draft", "drafts", PLAIN),
+    ("segment", "segments", SEGMENT),
+    ("summary", "summaries", SUMMARY),
+    ("comparison", "comparisons", COMPARISON),
+    ("mend", "mended", REDRAFT_UNSUPPORTED),
+    ("improve", "improved", REDRAFT_NOT_USEFUL),
+    ("query", "queries", REWRITE_QUERY),
+    ("direct", "direct", DIRECT_GENERATE),
+    ("standalone", "standalone", CONTEXTUALIZE),
+    ("brief", "brief", BRIEF_ANSWER),
+    ("described", "described", DESCRIBED),
+    ("question", "questions", WRITE_QUESTION),
+    ("changed", "changed", CHANGE_WORD),
+    ("table", "selects", QUERY_TABLE),
+    ("table again", "selects_again", REQUERY_TABLE),
 )
-SCRIPTS = {
-    "draft": "drafts",
-    "mend": "mended",
-    "segment": "segments",
-    "summary": "summaries",
-    "comparison": "comparisons",
-    "cell": "cells",
-    "improve": "improved",
-    "query": "queries",
-    "direct": "direct",
-    "standalone": "standalone",
-    "question": "questions",
-    "changed": "changed",
-    "described": "described",
-    "table": "selects",
-    "table again": "selects_again",
-}
 CALL_TOKENS = 10
 CRITICISM = CRITICISE.format_messages()[0].text
 # How the critic asks a server that gives neither probabilities nor a schema.
@@ -150,7 +135,7 @@ class ScriptedCritic:
     def with_budget(self, budget: NodeBudget) -> CriticLike:
         return ScriptedCritic(**{**self.__dict__, "budget": budget})
 
-    async def choose(self, choice: Choice, *, explain: bool = False, **inputs: Any) -> Verdict:
+    async def choose(self, choice: Choice, **inputs: Any) -> Verdict:
         choice.messages.format_messages(**inputs)  # as the real one: an input that is missing is an error
         subject = str(inputs[SUBJECTS[choice.name]])
         try:
@@ -162,8 +147,7 @@ class ScriptedCritic:
         answer = self._answer(choice, subject)
         if isinstance(answer, Exception):
             raise answer
-        made = answer if isinstance(answer, dict) else verdict(answer)
-        return await self.explain(choice, made, **inputs) if explain else made
+        return answer if isinstance(answer, dict) else verdict(answer)
 
     async def explain(
         self, choice: Choice, verdict: Verdict, *, prompt: ChatPromptTemplate = EXPLAIN, **inputs: Any
@@ -215,7 +199,6 @@ def _fits(choice: Choice, judgement: Judgement) -> bool:
     return (judgement if isinstance(judgement, str) else judgement["label"]) in (*choice.labels, "unknown")
 
 
-@dataclass
 class ScriptedGenerator:
     """Writes from one list for each prompt, in order; ``asked`` keeps each prompt's name and inputs, ``bounds`` its
     most tokens and its temperature.
@@ -223,30 +206,28 @@ class ScriptedGenerator:
     ``forever`` answers a prompt whose list is used up; ``brief`` are by passage.
     """
 
-    drafts: Sequence[Said] = ()
-    mended: Sequence[Said] = ()
-    improved: Sequence[Said] = ()
-    segments: Sequence[Said] = ()
-    summaries: Sequence[Said] = ()
-    comparisons: Sequence[Said] = ()
-    cells: Sequence[Said] = ()
-    queries: Sequence[Said] = ()
-    direct: Sequence[Said] = ()
-    standalone: Sequence[Said] = ()
-    questions: Sequence[Said] = ()
-    changed: Sequence[Said] = ()
-    described: Sequence[Said] = ()
-    selects: Sequence[Said] = ()
-    selects_again: Sequence[Said] = ()
-    brief: Mapping[str, Said] = field(default_factory=dict)
-    forever: Callable[[str, int], str] | None = None
-    wait: Callable[[str], Awaitable[None]] = no_delay
-    asked: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
-    bounds: list[tuple[int, float | None]] = field(default_factory=list)
-    budget: NodeBudget | None = None
+    def __init__(
+        self,
+        drafts: Sequence[Said] = (),
+        *,
+        brief: Mapping[str, Said] | None = None,
+        forever: Callable[[str, int], str] | None = None,
+        wait: Callable[[str], Awaitable[None]] = no_delay,
+        bounds: list[tuple[int, float | None]] | None = None,
+        **scripts: Sequence[Said],
+    ) -> None:
+        self.scripts = {"drafts": drafts, **scripts}
+        assert self.scripts.keys() <= {script for _, script, _ in PROMPTS}, scripts
+        self.brief = brief or {}
+        self.forever, self.wait = forever, wait
+        self.asked: list[tuple[str, dict[str, Any]]] = []
+        self.bounds = [] if bounds is None else bounds
+        self.budget: NodeBudget | None = None
 
-    def with_budget(self, budget: NodeBudget) -> GeneratorLike:
-        return ScriptedGenerator(**{**self.__dict__, "budget": budget})
+    def with_budget(self, budget: NodeBudget) -> "ScriptedGenerator":
+        bound = copy(self)
+        bound.budget = budget
+        return bound
 
     async def write(
         self,
@@ -258,7 +239,7 @@ class ScriptedGenerator:
         **inputs: Any,
     ) -> str:
         messages.format_messages(**inputs)
-        name = next(name for name, prompt in PROMPTS if prompt is messages)
+        name, script = next((name, script) for name, script, prompt in PROMPTS if prompt is messages)
         if self.budget is None:
             raise RuntimeError("not with_budget")
         await self.budget.admit(CALL_TOKENS)
@@ -267,7 +248,7 @@ class ScriptedGenerator:
             self.asked.append((name, inputs))
             self.bounds.append((max_tokens, temperature))
             await self.wait(name)
-            said = self._said(name, turn, inputs)
+            said = self._said(name, script, turn, inputs)
         finally:
             self.budget.charge(CALL_TOKENS, call_cost())
         if isinstance(said, Exception):
@@ -278,18 +259,19 @@ class ScriptedGenerator:
         return [inputs for one, inputs in self.asked if one == name]
 
     def done(self) -> None:
-        for name, script in SCRIPTS.items():
-            left = getattr(self, script)[len(self.inputs(name)) :]
+        for name, script, _ in PROMPTS:
+            left = self.scripts.get(script, ())[len(self.inputs(name)) :]
             assert not left, f"the generator was never asked for {name}: {left}"
         silent = set(self.brief) - {inputs["passage"] for inputs in self.inputs("brief")}
         assert not silent, f"the generator was never asked for a brief answer of {silent}"
 
-    def _said(self, name: str, turn: int, inputs: Mapping[str, Any]) -> Said:
+    def _said(self, name: str, script: str, turn: int, inputs: Mapping[str, Any]) -> Said:
         """The brief answers go by the passage that is asked, since several are asked at once."""
-        script = [self.brief[inputs["passage"]]] * (turn + 1) if inputs.get("passage") in self.brief else []
-        script = script if name == "brief" else getattr(self, SCRIPTS[name])
-        if turn < len(script):
-            return script[turn]
+        if name == "brief" and inputs["passage"] in self.brief:
+            return self.brief[inputs["passage"]]
+        said = self.scripts.get(script, ())
+        if turn < len(said):
+            return said[turn]
         if self.forever is None:
             raise NotScriptedError(f"the generator has no {name} number {turn + 1} for {inputs}")
         return self.forever(name, turn)
@@ -405,14 +387,13 @@ class StatusError(Exception):
 
 
 def roomy_budget(*, calls: int = 1000, tokens: int = 10**9, seconds: float = 3600) -> NodeBudget:
-
     return NodeBudget(Budget(calls=calls, tokens=tokens, seconds=seconds))
 
 
 def services(
     generator: ScriptedGenerator | None = None,
     critic: ScriptedCritic | None = None,
-    retriever: ScriptedRetriever | None = None,
+    retriever: Any = None,
     *,
     thresholds: Thresholds | None = None,
     limits: Limits | None = None,
@@ -420,9 +401,9 @@ def services(
 ) -> Services:
     """Scripted services; with ``budget`` they are with_budget, as a node receives them."""
     made = Services(
-        generator=generator or ScriptedGenerator(),
+        generator=cast("Any", generator or ScriptedGenerator()),
         critic=cast("CriticLike", critic or ScriptedCritic()),
-        retriever=cast("RetrieverLike", retriever or ScriptedRetriever()),
+        retriever=retriever or ScriptedRetriever(),
         thresholds=thresholds or Thresholds(),
         limits=limits or Limits(),
     )

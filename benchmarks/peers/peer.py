@@ -15,7 +15,6 @@ from evaluation.records import Cost, Example, Record, Said, Seen, seen_of
 from grounding.refusals import declines
 from models.chat import Chat, text_of
 from models.critic import STRUCTURED_TOKENS, Critic, schema_of_word
-from models.generator import Generator
 from models.usage import NodeBudget, unlimited
 from nodes.retrieve import as_passage
 from prompts.delimiters import as_data, numbered
@@ -151,7 +150,7 @@ class Peer:
 
     async def ask(self, example: Example) -> Record:
         """Answer one question. Raises `ModelError` when the model fails after its retries."""
-        writer, grader = cast("Generator", self.services.generator), cast("Critic", self.services.critic)
+        writer, grader = self.services.generator, cast("Critic", self.services.critic)
         talk = Talk(writer.chat, grader.chat, self.services.retriever, self.k)
         began = time.perf_counter()
         reached = await self.way(example.question, talk)

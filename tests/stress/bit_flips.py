@@ -32,7 +32,6 @@ DAY = 1_715_000_000  # when the documents were last changed
 
 
 def main() -> None:
-    """Build, damage, query, count, print."""
     options = option_parser(__doc__, flips=1000, seed=1).parse_args()
     os.environ["OMP_NUM_THREADS"] = "1"  # FAISS's threads wait for each other, however little they have to do
     PROCESSES.set_forkserver_preload(["tests.stress.flips", "faiss"])

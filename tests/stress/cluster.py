@@ -61,7 +61,6 @@ class MarkerRetriever:
     """Find the marker of the thread that a query names, and nothing of any other."""
 
     async def ainvoke(self, input: str, *, k: int) -> list[Document]:  # noqa: A002
-        """As LangChain's retrievers."""
         return [Document(marked(number), metadata={"source": "markers.txt"}) for number in re.findall(r"[0-9]+", input)]
 
 
@@ -139,7 +138,6 @@ class Cluster:
         await asyncio.to_thread(ended_alone, server.process)
 
     async def new_thread(self, place: int) -> str:
-        """Begin a thread."""
         return str((await self.servers[place].client.post("/api/threads", json={})).json()["id"])
 
     async def turns(self, thread: str) -> list[Any]:

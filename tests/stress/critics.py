@@ -25,10 +25,10 @@ from prompts.choice import Choice
 from prompts.decide import RETRIEVE
 from prompts.grade_documents import RELEVANCE
 from prompts.hallucination_check import SUPPORT
-from run.context import Context, Services
+from run.context import Context
 from run.state import SelfRAGState
 from tests.integration.graph.invariants import violations
-from tests.scripted import ScriptedCritic, ScriptedGenerator
+from tests.scripted import ScriptedCritic, ScriptedGenerator, services
 from tests.stress.harness import Tally
 
 CHOICES = (RETRIEVE, RELEVANCE, SUPPORT, USEFULNESS)
@@ -45,13 +45,11 @@ class Finds:
     """Return the same passages, and one that is new for each query."""
 
     async def ainvoke(self, input: str, *, k: int) -> list[Document]:  # noqa: A002
-        """As LangChain's retrievers."""
         others = ("Salt lowers the melting point of ice.", "Bees make honey.", f"The museum is called {input}.")
         return [Document(text, id=text, metadata={"source": "notes.txt"}) for text in (TRUE, *others)]
 
 
 def main() -> None:
-    """Ask, count, print."""
     options = option_parser(__doc__, questions=200, seed=1).parse_args()
     tally = Tally()
     rows = [(name, asyncio.run(ask_all(tally, name, options.questions, options.seed))) for name in CRITICS]
@@ -76,7 +74,6 @@ async def ask_all(tally: Tally, critic: str, questions: int, seed: int) -> str:
 
 
 async def ask(question: str, critic: str, dice: Random) -> SelfRAGState:
-    """Ask one question of a graph with this critic."""
     judge = CRITICS[critic](dice)
 
     def said(choice: Choice, _: str) -> str:
@@ -86,7 +83,7 @@ async def ask(question: str, critic: str, dice: Random) -> SelfRAGState:
         return f"other words {dice.randrange(10**9)}" if name == "query" else drafted(dice)
 
     scripted = ScriptedCritic(otherwise={one.name: partial(said, one) for one in CHOICES})
-    graph = build_graph(Services(ScriptedGenerator(forever=written), scripted, Finds()))
+    graph = build_graph(services(ScriptedGenerator(forever=written), scripted, Finds()))
     start: Any = {"question": question}
     return cast("SelfRAGState", await graph.ainvoke(start))
 

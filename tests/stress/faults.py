@@ -45,7 +45,6 @@ class Asked:
 
 
 def main() -> None:
-    """Ask, count, print."""
     options = option_parser(__doc__, questions=2000, seed=1).parse_args()
     warnings.filterwarnings("ignore", "Pydantic serializer warnings")  # of usage that is none
     tally = Tally()
@@ -87,7 +86,6 @@ def context_of(number: int, seed: int) -> Context:
 
 
 async def ask_all(base_url: str, questions: int, seed: int) -> list[Asked]:
-    """Ask all questions, a few at a time."""
     chat = openai_chat("faulty", base_url=base_url, api_key="none", call_seconds=CALL_SECONDS)
     graph = build_graph(services_of(chat))
     turn, done = asyncio.Semaphore(AT_ONCE), 0

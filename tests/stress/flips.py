@@ -94,7 +94,6 @@ class Answer:
 
     @classmethod
     def of(cls, document: Document) -> Self:
-        """The answer for a retrieved document."""
         told = document.metadata
         page, row, offset = (told.get(key) for key in ("page", "row", "offset"))
         return cls(document.page_content, str(told.get("source")), page, row, offset, told.get("date"))

@@ -36,7 +36,6 @@ class Folder:
         self.file(number).write_bytes(KINDS[kind_of(number)](lines))
 
     def file(self, number: int) -> Path:
-        """The path of a document."""
         return self.path / f"{number:03}.{kind_of(number)}"
 
     def turn(self, dice: Random) -> None:
@@ -73,7 +72,6 @@ def sentence(name: str, number: int, version: int, row: int) -> str:
 
 
 def kind_of(number: int) -> str:
-    """The suffix of a document."""
     return list(KINDS)[number % len(KINDS)]
 
 

@@ -45,7 +45,6 @@ OWN = {"run", "seconds", "usage", "path"}  # what two runs of one question may d
 
 
 def main() -> None:
-    """Kill, resume, count, print."""
     options = option_parser(__doc__, kills=200, seed=1).parse_args()
     PROCESSES.set_forkserver_preload(["tests.stress.recorder", "langchain_openai"])
     tally = asyncio.run(kill_all(options.kills, options.seed))

@@ -45,7 +45,6 @@ class Worker:
             raise TimeoutError from error
 
     def close(self) -> None:
-        """End the process."""
         self._pool.terminate()
 
 

@@ -37,7 +37,6 @@ EXTRA = 15  # documents in the second folder
 
 
 def main() -> None:
-    """Kill, inspect, count, print."""
     options = option_parser(__doc__, kills=200, seed=1).parse_args()
     os.environ["OMP_NUM_THREADS"] = "1"  # FAISS's threads wait for each other, however little they have to do
     PROCESSES.set_forkserver_preload(["tests.stress.inspection", "faiss"])

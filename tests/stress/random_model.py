@@ -117,7 +117,6 @@ class FaultyServer(Loopback):
         self.faults: Counter[str] = Counter()  # by the fault's name
 
     def answer(self, sent: Sent) -> Wire:
-        """The reply to one request."""
         request = sent.body
         number = ticket_of(request["messages"]) or UNKNOWN
         self.requests[number] += 1
@@ -133,5 +132,4 @@ class FaultyServer(Loopback):
         return reply(completion, FAULTS[name] if name else None, stream=bool(request.get("stream")))
 
     def counts(self) -> tuple[Counter[str], Counter[str]]:
-        """Requests by question and faults by name."""
         return self.requests, self.faults

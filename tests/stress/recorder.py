@@ -53,7 +53,6 @@ class Recorder(Loopback):
         self.calls: list[Call] = []
 
     def answer(self, sent: Sent) -> Wire:
-        """The reply to one request."""
         request = sent.body
         messages = request["messages"]
         asked = json.dumps([messages, request.get("response_format")], sort_keys=True)
@@ -113,7 +112,6 @@ def saved_in(path: Path, runs: Iterable[str]) -> dict[str, dict[str, Any]]:
 
 
 def nodes_of(state: Mapping[str, Any]) -> Counter[str]:
-    """How many times each node has finished."""
     return Counter(step["node"] for step in state.get("path") or [])
 
 
@@ -134,12 +132,10 @@ def context_of(number: int) -> Context:
 
 
 def start_of(number: int) -> SelfRAGState:
-    """The input of a question."""
     return cast("SelfRAGState", {"question": question_of(number)})
 
 
 def thread_of(number: int) -> Any:
-    """The config of a question's thread."""
     return {"configurable": {"thread_id": str(number)}, "recursion_limit": ROOMY.steps}
 
 

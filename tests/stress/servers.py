@@ -22,7 +22,6 @@ SERVERS = 3
 
 
 def main() -> None:
-    """Kill, and print the figures."""
     PROCESSES.set_forkserver_preload(["tests.stress.cluster"])
     options = option_parser(__doc__, kills=50, questions=9, seed=1).parse_args()
     with started_server() as server:
@@ -39,7 +38,6 @@ def main() -> None:
 
 
 async def kill(url: str, kills: int, count: int, seed: int) -> Tally:
-    """Kill servers over the database."""
     async with Recorder(seed).listening() as recorder:
         return await kill_all(Cluster(url, recorder.base_url, SERVERS), recorder, kills, count, every=3)
 

@@ -26,7 +26,6 @@ from tests.stress.recorder import Recorder
 
 
 def main() -> None:
-    """Run one of the two, and print its figures."""
     PROCESSES.set_forkserver_preload(["tests.stress.cluster"])
     if sys.argv[1:2] == ["load"]:
         options = option_parser(__doc__, threads=200, turns=20).parse_args(sys.argv[2:])
@@ -44,7 +43,6 @@ def main() -> None:
 
 
 async def kill(kills: int, count: int, seed: int) -> Tally:
-    """Kill a server by itself."""
     with tempfile.TemporaryDirectory() as folder:
         async with Recorder(seed).listening() as recorder:
             return await kill_all(Cluster(Path(folder), recorder.base_url), recorder, kills, count, every=1)

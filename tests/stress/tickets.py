@@ -21,7 +21,6 @@ ticket: ContextVar[str] = ContextVar("ticket", default="")
 
 
 def question_of(number: int) -> str:
-    """The question of a ticket."""
     return f"What does ticket {number} say about the {THINGS[number % len(THINGS)]}?"
 
 
@@ -53,7 +52,6 @@ class TicketRetriever:
         }
 
     async def ainvoke(self, input: str, *, k: int) -> list[Document]:  # noqa: A002
-        """As LangChain's retrievers."""
         number = ticket.get() or TICKET.findall(input)[-1]
         return [
             Document(f"{text} Ask for it by ticket {number}.", id=name, metadata={"source": "inventory.txt"})

@@ -61,7 +61,6 @@ class Run:
 
     @property
     def url(self) -> str:
-        """The address of the database."""
         return str(self.server.get_uri())
 
     def start(self, name: str) -> None:
@@ -191,7 +190,6 @@ def index(folder: Path, library: Library) -> None:
 
 
 def main() -> None:
-    """Kill, look, check, print."""
     options = option_parser(__doc__, kills=200, server_kills=20, files=400, seed=1).parse_args()
     PROCESSES.set_forkserver_preload(["retrieval.library.worker", "retrieval.postgres.postgres_store"])
     with started_server() as server, tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:

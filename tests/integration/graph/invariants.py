@@ -324,18 +324,6 @@ def is_verdict(call: Call, played: Played) -> bool:
     return call.reply.text not in ("", "perhaps")
 
 
-def holds_that_no_draft_is_taken_twice(played: Played) -> None:
-    """A redraft that says from the same passages what any earlier draft said is no new one."""
-    said: set[tuple[Any, ...]] = set()
-    for node, update in played.updates:
-        if node == "generate":
-            new = {
-                (draft["text"], *sorted(one["id"] for one in draft["passages"])) for draft in update.get("drafts", [])
-            }
-            assert not new & said
-            said |= new
-
-
 def holds_that_each_best_is_the_best(played: Played) -> None:
     """`select` keeps the candidate of the highest rank and score among all rounds; scored here anew."""
     if played.final["segments"]:

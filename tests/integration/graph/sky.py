@@ -40,6 +40,10 @@ class Fresh(ScriptedRetriever):
         return [Document(AIR, id=f"{AIR} {input}", metadata={"source": "notes.txt"}), document(SALT)]
 
 
+class Died(BaseException):
+    """What stands for the death of the process: no node expects it."""
+
+
 @dataclass
 class Filtering(ScriptedRetriever):
     """A retriever that knows filters; ``within`` keeps that of each search."""
@@ -51,10 +55,21 @@ class Filtering(ScriptedRetriever):
         return await super().ainvoke(input, k=k)
 
 
+def writes_on() -> ScriptedGenerator:
+    """Writes something else each time."""
+    return ScriptedGenerator(
+        forever=lambda name, turn: f"query {turn}" if name == "query" else f"Air scatters light {'more ' * turn}{name}."
+    )
+
+
+def asking(question: str = QUESTION) -> Any:
+    return {"question": question}
+
+
 async def ask(
     generator: ScriptedGenerator,
     judge: ScriptedCritic | None = None,
-    retriever: ScriptedRetriever | None = None,
+    retriever: Any = None,
     *,
     limits: Limits | None = None,
     question: str = QUESTION,
@@ -65,7 +80,7 @@ async def ask(
     made = services(generator, judge or critic(), retriever or ScriptedRetriever(always=[AIR, SALT]), limits=limits)
     graph = build_graph(made)
     context = Context(**settings) if settings else None
-    final = cast("SelfRAGState", await graph.ainvoke(cast("SelfRAGState", {"question": question}), context=context))
+    final = cast("SelfRAGState", await graph.ainvoke(asking(question), context=context))
     look_at(final, limits, question, **settings)
     return final
 

@@ -1,6 +1,6 @@
 """Every draft of a question and every passage of its searches are in its result, whatever became of them."""
 
-from typing import Any, cast
+from typing import Any
 
 from langgraph.checkpoint.memory import InMemorySaver
 
@@ -9,7 +9,7 @@ from core.types import Verdict
 from graph.builder import build_graph
 from run.state import SelfRAGState
 from tests.integration.app.contract import keep_to_the_contract
-from tests.integration.graph.sky import AIR, BAD, BROKEN, GOOD, QUESTION, SALT, SEA, Fresh, ask, critic, thread
+from tests.integration.graph.sky import AIR, BAD, BROKEN, GOOD, QUESTION, SALT, SEA, Fresh, ask, asking, critic, thread
 from tests.scripted import ScriptedCritic, ScriptedGenerator, ScriptedRetriever, services
 
 UNSUPPORTED = "One of its claims is not supported: “Blue light is scattered by red air”."
@@ -66,5 +66,5 @@ async def test_a_thread_forgets_the_candidates_of_its_last_question() -> None:
     made = services(ScriptedGenerator(drafts=[GOOD, AIR]), critic(), ScriptedRetriever(always=[AIR, SALT]))
     graph = build_graph(made, InMemorySaver())
     for question in (QUESTION, "Why blue?"):
-        final = await graph.ainvoke(cast("SelfRAGState", {"question": question}), thread("a"))
+        final = await graph.ainvoke(asking(question), thread("a"))
     assert [len(final[key]) for key in ("candidates", "found")] == [1, 2]

@@ -9,13 +9,13 @@ from app.results.result import result_of
 from graph.builder import build_graph
 from run.context import Limits
 from tests.integration.app.contract import keep_to_the_contract
-from tests.integration.graph.sky import ask, critic, nodes_of, thread
+from tests.integration.graph.sky import ask, asking, critic, nodes_of, thread
 from tests.scripted import ScriptedGenerator, ScriptedRetriever, document, services
 
 QUESTION = "What is the yearly rent of a plot?"
 DRAFT = "The yearly rent is 85 pounds."
 OLD = document("The yearly rent of a plot is 85 pounds.", source="2021.txt", date="2021-03-01")
-NEW = document("From April a plot costs 95 pounds a year.", source="2024.txt", date="2024-02-11")
+NEW = document("From April a plot costs 95 pounds a year.", source="folder/2024.txt", page=2, date="2024-02-11")
 CALLS = 7  # decide, two grades, the draft, its claim, its use, and the brief answer; its check is the eighth
 
 
@@ -29,11 +29,15 @@ async def test_two_dated_documents_with_different_figures_are_both_given_with_th
     final = await asked()
     assert (final["outcome"], final["stop_reason"]) == ("grounded", "accepted")
     assert final["answer"] == (
-        f"{DRAFT}\n\nThe documents disagree:\n- {DRAFT} (2021.txt, 2021-03-01)\n- 95 pounds (2024.txt, 2024-02-11)"
+        f"{DRAFT}\n\nThe documents disagree:\n- {DRAFT} (2021.txt, 2021-03-01)\n- 95 pounds (2024.txt p. 2, 2024-02-11)"
     )
+    assert [(one["id"], one["quote"], one["date"]) for one in final["citations"]] == [
+        (1, OLD.page_content, "2021-03-01"),
+        (2, NEW.page_content, "2024-02-11"),
+    ]
     result = result_of(final).model_dump(mode="json")
     keep_to_the_contract(result)
-    assert [one["answer"] for one in result["conflicts"]] == [DRAFT, "95 pounds"]
+    assert [(one["answer"], one["citations"]) for one in result["conflicts"]] == [(DRAFT, [1]), ("95 pounds", [2])]
 
 
 async def test_the_comparison_can_be_left_out() -> None:
@@ -51,7 +55,6 @@ async def test_a_run_that_died_before_its_end_keeps_what_differs() -> None:
     generator = ScriptedGenerator(drafts=[DRAFT], brief={NEW.page_content: "95 pounds"})
     made = services(generator, critic(relevance="relevant"), ScriptedRetriever(always=[OLD, NEW]))
     graph = build_graph(made, InMemorySaver())
-    given: Any = {"question": QUESTION}
-    await graph.ainvoke(given, thread("1"), interrupt_before=["finish"])
+    await graph.ainvoke(asking(QUESTION), thread("1"), interrupt_before=["finish"])
     assert len((await graph.ainvoke(None, thread("1")))["conflicts"]) == 2
     assert len(generator.inputs("brief")) == 1

@@ -12,7 +12,7 @@ from core.types import Turn
 from graph.builder import build_graph
 from run.context import Context, Limits
 from run.state import SelfRAGState
-from tests.integration.graph.sky import critic, nodes_of, thread
+from tests.integration.graph.sky import Died, critic, nodes_of, thread
 from tests.scripted import ScriptedCritic, ScriptedGenerator, ScriptedRetriever, services, turn
 
 LEASE, SUBLET, MOULD = (
@@ -139,10 +139,6 @@ async def test_a_conversation_is_of_one_question_of_a_thread() -> None:
     assert (first["standalone"], first["conversation"], first["given_standalone"]) == (JOINED, [], None)
     second = await world.ask(FOLLOW_UP, config=thread("a"))
     assert (second["standalone"], nodes_of(second)[0]) == (FOLLOW_UP, "decide")
-
-
-class Died(BaseException):
-    """What stands for the death of the process."""
 
 
 async def test_a_run_that_dies_after_it_was_contextualized_goes_on_from_there() -> None:

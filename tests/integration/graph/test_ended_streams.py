@@ -16,12 +16,12 @@ from langgraph.config import get_stream_writer
 
 from graph.builder import build_graph
 from run.execution import Run
-from tests.integration.graph.sky import QUESTION, critic
+from tests.integration.graph.sky import asking, critic
 from tests.scripted import ScriptedGenerator, ScriptedRetriever, services
 
 ROOT = Path(__file__).parents[3]
 STREAMS = 12
-ASKING: Any = {"question": QUESTION}
+ASKING = asking()
 
 
 class Endless(ScriptedRetriever):

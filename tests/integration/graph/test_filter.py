@@ -2,7 +2,7 @@
 
 import asyncio
 from datetime import date
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
@@ -10,16 +10,11 @@ from langgraph.checkpoint.memory import InMemorySaver
 from graph.builder import build_graph
 from retrieval.filters import Filter
 from run.context import Context
-from run.state import SelfRAGState
-from tests.integration.graph.sky import AIR, GOOD, QUESTION, SALT, Filtering, critic, thread
+from tests.integration.graph.sky import AIR, GOOD, QUESTION, SALT, Filtering, asking, critic, thread
 from tests.scripted import ScriptedGenerator, ScriptedRetriever, services
 
 WITHIN = Filter(sources=("*.pdf",), pages=(3, 5), since=date(2024, 1, 1))
 FOUND = {QUESTION: [SALT], "air": [AIR]}
-
-
-def asking(question: str = QUESTION) -> SelfRAGState:
-    return cast("SelfRAGState", {"question": question})
 
 
 def graph(retriever: ScriptedRetriever, **more: Any) -> Any:

@@ -6,14 +6,8 @@ import pytest
 from langchain_core.documents import Document
 
 from run.context import Limits
-from tests.integration.graph.sky import GOOD, Fresh, ask, critic
+from tests.integration.graph.sky import GOOD, Fresh, ask, critic, writes_on
 from tests.scripted import CALL_TOKENS, ScriptedGenerator, ScriptedRetriever
-
-
-def writes_on() -> ScriptedGenerator:
-    return ScriptedGenerator(
-        forever=lambda name, turn: f"query {turn}" if name == "query" else f"Air scatters light {'more ' * turn}{name}."
-    )
 
 
 async def test_never_more_calls_than_the_limit_which_leaves_out_no_check_of_a_draft() -> None:

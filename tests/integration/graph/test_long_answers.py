@@ -1,6 +1,6 @@
 """Long answers, segment by segment, in the graph."""
 
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 import pytest
 from langchain_core.documents import Document
@@ -16,7 +16,7 @@ from prompts.generate import ANY_POINTS
 from retrieval.filters import Filter
 from run.context import Context, Limits, Thresholds
 from run.state import SelfRAGState
-from tests.integration.graph.sky import BROKEN, ask, critic, nodes_of, thread
+from tests.integration.graph.sky import BROKEN, ask, asking, critic, nodes_of, thread
 from tests.scripted import ScriptedGenerator, ScriptedRetriever, document, run_node, services, state, verdict
 
 QUESTION = "Summarise the lease of the depot"
@@ -28,12 +28,7 @@ ONCE = Limits(rewrites=0)
 
 async def asked(generator: ScriptedGenerator, judge: Any = None, **settings: Any) -> SelfRAGState:
     judge = judge or critic(relevance="relevant")
-    given = {
-        "retriever": ScriptedRetriever(always=[RENT, TERM, KEYS]),
-        "question": QUESTION,
-        "limits": ONCE,
-        **settings,
-    }
+    given = {"retriever": ALL, "question": QUESTION, "limits": ONCE, **settings}
     return await ask(generator, judge, length="long", **given)
 
 
@@ -61,9 +56,8 @@ async def test_it_is_long_where_the_question_asks_for_a_summary_and_short_where_
 async def test_what_it_may_cost_is_said_before_it_begins_and_is_more_than_a_short_answer_may() -> None:
     judge = critic(relevance="relevant")
     made = services(ScriptedGenerator(segments=[RENT, TERM, KEYS]), judge, ALL)
-    start = cast("SelfRAGState", {"question": QUESTION})
     own = Context(limits=Limits(model_calls=20, rewrites=0))
-    first = (await build_graph(made).ainvoke(start, context=own))["path"][0]["decided"]
+    first = (await build_graph(made).ainvoke(asking(QUESTION), context=own))["path"][0]["decided"]
     assert first["length"] == "long"
     assert first["limits"] == {"model_calls": 20, "tokens": 240_000, "seconds": 480}, "a caller's own limit holds"
 
@@ -107,8 +101,7 @@ async def test_a_model_that_fails_leaves_the_segments_that_were_accepted() -> No
 
 async def test_a_limit_leaves_the_segments_that_were_accepted() -> None:
     made = services(ScriptedGenerator(segments=[RENT, TERM, KEYS]), critic(relevance="relevant"), ALL)
-    start, limits = cast("SelfRAGState", {"question": QUESTION}), Limits(model_calls=10)
-    final = await build_graph(made).ainvoke(start, context=Context(limits=limits))
+    final = await build_graph(made).ainvoke(asking(QUESTION), context=Context(limits=Limits(model_calls=10)))
     assert (final["outcome"], final["stop_reason"]) == ("grounded", "limit_calls")
     assert final["answer"] == f"{RENT}\n\n{TERM}"
 
@@ -125,9 +118,8 @@ async def test_a_run_that_is_cut_off_goes_on_after_its_accepted_segments(cut_bef
     judge, generator = critic(relevance="relevant"), ScriptedGenerator(segments=[RENT, TERM, KEYS])
     graph = build_graph(services(generator, judge, ALL, limits=Limits(rewrites=0)), InMemorySaver())
     config = thread("one")
-    start: Any = {"question": QUESTION}
     seen = 0
-    async for mode, chunk in graph.astream(start, config, stream_mode=["updates", "values"]):
+    async for mode, chunk in graph.astream(asking(QUESTION), config, stream_mode=["updates", "values"]):
         seen += mode == "updates" and "generate" in chunk
         if seen == 1 and mode == "updates" and "select" in chunk:
             break
@@ -163,9 +155,9 @@ async def test_a_name_that_no_document_has_is_searched_for_as_any_other_words() 
 
 async def test_a_summary_that_a_limit_ends_says_how_far_it_came() -> None:
     generator = ScriptedGenerator(summaries=[RENT, TERM])
-    made = services(generator, critic(), cast("Any", Reading(always=[KEYS])))
-    start = cast("SelfRAGState", {"question": "Summarise notes.txt"})
-    final = await build_graph(made).ainvoke(start, context=Context(limits=Limits(model_calls=8), beam=1))
+    made = services(generator, critic(), Reading(always=[KEYS]))
+    context = Context(limits=Limits(model_calls=8), beam=1)
+    final = await build_graph(made).ainvoke(asking("Summarise notes.txt"), context=context)
     said = "This is of the first 2 of 3 passages of notes.txt: a limit was reached there."
     assert final["answer"] == f"{RENT}\n\n{TERM}\n\n{said}"
 
@@ -184,8 +176,8 @@ async def test_a_document_is_searched_for_where_the_retriever_cannot_read_one() 
         def _get_relevant_documents(self, query: str, *, run_manager: Any) -> list[Document]:
             return [document(RENT)]
 
-    made = services(ScriptedGenerator(segments=[RENT]), critic(relevance="relevant"), cast("Any", Own()), limits=ONCE)
-    final = await build_graph(made).ainvoke(cast("SelfRAGState", {"question": "Summarise notes.txt"}))
+    made = services(ScriptedGenerator(segments=[RENT]), critic(relevance="relevant"), Own(), limits=ONCE)
+    final = await build_graph(made).ainvoke(asking("Summarise notes.txt"))
     assert (final["answer"], final["whole"]) == (RENT, None)
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from app.results.result import result_of
 from run.context import Limits
-from tests.integration.graph.sky import AIR, BAD, GOOD, QUESTION, SALT, SEA, Fresh, ask, critic, nodes_of
+from tests.integration.graph.sky import AIR, BAD, GOOD, QUESTION, SALT, SEA, Fresh, ask, critic, nodes_of, writes_on
 from tests.scripted import ScriptedGenerator, ScriptedRetriever, document
 
 
@@ -34,9 +34,7 @@ async def test_an_answer_that_only_repeats_the_question_is_redrafted_with_that_s
 @pytest.mark.parametrize(("drafts", "rewrites"), [(1, 0), (2, 1), (4, 3), (5, 7)])
 async def test_both_loops_end_when_nothing_is_ever_good_enough(drafts: int, rewrites: int) -> None:
     """With the most of both, the longest run fits in the recursion limit."""
-    generator = ScriptedGenerator(
-        forever=lambda name, turn: f"query {turn}" if name == "query" else f"Air scatters light {'more ' * turn}{name}"
-    )
+    generator = writes_on()
     limits = Limits(rewrites=rewrites, drafts=drafts, model_calls=10_000, tokens=10**7)
     final = await ask(generator, critic(support="no support"), Fresh(), limits=limits)
     assert (final["outcome"], final["stop_reason"]) == ("abstained", "claims_unsupported")

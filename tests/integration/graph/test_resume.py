@@ -14,19 +14,29 @@ import aiosqlite
 import pytest
 from langchain_core.documents import Document
 from langgraph.checkpoint.base import BaseCheckpointSaver
-from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
+from app.conversations.checkpoints import PLAIN
 from graph.builder import SelfRAGGraph, build_graph
 from run.context import Context, Limits
 from run.state import SelfRAGState
 from tests.integration.graph.played import CLOCK, simulate_time
-from tests.integration.graph.sky import AIR, BAD, GOOD, QUESTION, SALT, SEA, critic, look_at, nodes_of, thread
+from tests.integration.graph.sky import (
+    AIR,
+    BAD,
+    GOOD,
+    QUESTION,
+    SALT,
+    SEA,
+    Died,
+    critic,
+    look_at,
+    nodes_of,
+    thread,
+)
 from tests.scripted import ScriptedGenerator, ScriptedRetriever, services
 
-# Plain values only: a file of checkpoints is read without unpickling, and without importing what it names.
-PLAIN = JsonPlusSerializer(pickle_fallback=False, allowed_msgpack_modules=None)
 SUM = "What is 2+2?"
 ROOMY = Limits(model_calls=100)
 WAY = [
@@ -36,10 +46,6 @@ WAY = [
 ]
 CALLS = Counter(retrieve=1, relevance=3, query=1, draft=1, support=3, usefulness=2, reason=1, mend=1)
 WHOLE = CALLS + Counter({f"search {QUESTION}": 1, "search air": 1})
-
-
-class Died(BaseException):
-    """What stands for the death of the process: no node expects it."""
 
 
 @dataclass

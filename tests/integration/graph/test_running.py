@@ -17,12 +17,8 @@ from langgraph.checkpoint.memory import InMemorySaver
 from graph.builder import build_graph
 from run.context import Context, Limits
 from run.state import SelfRAGState
-from tests.integration.graph.sky import AIR, BAD, GOOD, QUESTION, SALT, Fresh, critic, thread
+from tests.integration.graph.sky import AIR, BAD, GOOD, QUESTION, SALT, Fresh, asking, critic, thread
 from tests.scripted import ScriptedCritic, ScriptedGenerator, ScriptedRetriever, document, services
-
-
-def asking(question: str = QUESTION) -> SelfRAGState:
-    return cast("SelfRAGState", {"question": question})
 
 
 def graph(

@@ -1,15 +1,14 @@
 """A question of a table is answered by a query over all of its rows, or not at all."""
 
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from langchain_core.documents import Document
 
-from graph.builder import build_graph
-from run.context import Context
 from run.state import SelfRAGState
-from tests.integration.graph.invariants import violations
-from tests.scripted import ScriptedCritic, ScriptedGenerator, services
+from tests.integration.graph import sky
+from tests.integration.graph.sky import nodes_of
+from tests.scripted import ScriptedCritic, ScriptedGenerator
 from tests.stations import MOST, ORDER, Library
 
 
@@ -22,16 +21,7 @@ class Searched(Library):
 
 async def ask(question: str, generator: ScriptedGenerator, **judged: Any) -> SelfRAGState:
     critic = ScriptedCritic(otherwise={"retrieve": "retrieve", "fits": "fits", **judged})
-    made = services(generator, critic, cast("Any", Searched()))
-    context = Context()
-    final = await build_graph(made).ainvoke(cast("SelfRAGState", {"question": question}), context=context)
-    found = violations(cast("SelfRAGState", final), question, context)
-    assert not found, found
-    return cast("SelfRAGState", final)
-
-
-def nodes_of(final: SelfRAGState) -> list[str]:
-    return [step["node"] for step in final["path"]]
+    return await sky.ask(generator, critic, Searched(), question=question)
 
 
 async def test_the_answer_ends_with_the_query_and_quotes_its_rows() -> None:

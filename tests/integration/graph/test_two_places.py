@@ -4,11 +4,10 @@ from typing import Any, cast
 
 import pytest
 
-from graph.builder import build_graph
-from run.context import Context, Limits
+from run.context import Limits
 from run.state import SelfRAGState
-from tests.integration.graph.invariants import violations
-from tests.scripted import ScriptedCritic, ScriptedGenerator, ScriptedRetriever, services
+from tests.integration.graph import sky
+from tests.scripted import ScriptedCritic, ScriptedGenerator, ScriptedRetriever
 
 QUESTION = "Where did the leader of the Skarvik harbour survey study?"
 ASKED = "Who or what is the leader of the Skarvik harbour survey?"
@@ -28,14 +27,7 @@ async def ask(
     grades = {NAMING: ["irrelevant", "relevant"], STUDIED: studied} if found is None else {NAMING: "irrelevant"}
     usual = {"retrieve": "retrieve", "support": "fully supported", "usefulness": "5"}
     critic = ScriptedCritic(cast("Any", grades | (script or {})), cast("Any", usual))
-    made = services(generator, critic, ScriptedRetriever(found or FOUND))
-    context = Context(limits=limits or Limits())
-    final = cast(
-        "SelfRAGState", await build_graph(made).ainvoke(cast("SelfRAGState", {"question": QUESTION}), context=context)
-    )
-    problems = violations(final, QUESTION, context)
-    assert not problems, problems
-    return final
+    return await sky.ask(generator, critic, ScriptedRetriever(found or FOUND), limits=limits, question=QUESTION)
 
 
 def naming(**more: Any) -> ScriptedGenerator:

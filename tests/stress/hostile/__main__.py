@@ -33,7 +33,6 @@ HUNG_SECONDS = 240.0  # for one attack: readers alone may take 40 seconds for ea
 
 
 def main() -> int:
-    """Attack, count, print."""
     parser = option_parser(__doc__, seed=1, attacks=100)
     parser.add_argument("--only", choices=SURFACES)
     parser.add_argument("--attack", type=int, metavar="NUMBER", help="play this one alone, of --only SURFACE")
@@ -85,7 +84,6 @@ def draw(name: str, seed: int, most: int) -> list[Attack]:
 
 
 def attacked(worker: Worker, folder: str, play: Play, attack: Attack) -> list[str]:
-    """Play an attack; return its violations."""
     try:
         broken: list[str] = worker.call(played, folder, play, attack, seconds=HUNG_SECONDS)
     except TimeoutError:

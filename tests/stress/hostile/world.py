@@ -32,7 +32,6 @@ class Server(OpenAIServer):
         super().__init__()
 
     def answer(self, sent: Sent) -> Wire:
-        """The reply to one request."""
         self.received.append(str(sent.body))
         return super().answer(sent)
 
@@ -60,7 +59,6 @@ class World:
             raise RuntimeError(f"the program does not even work unharmed: {ended}")
 
     def ask(self, *words: str) -> Ended:
-        """Ask the question on the command line."""
         for server in (self.server, self.other):
             server.received.clear()
             server.connections = 0

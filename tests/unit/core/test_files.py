@@ -58,7 +58,7 @@ def test_a_file_is_written_for_the_user_alone_also_over_one_that_was_open(tmp_pa
 def test_nothing_is_written_through_a_link(tmp_path: Path) -> None:
     (tmp_path / "target").write_text("mine")
     (tmp_path / "link").symlink_to("target")
-    with pytest.raises(OSError, match="link"):
+    with pytest.raises(NotRegularFileError, match="it is a link"):
         write_private(tmp_path / "link", b"theirs")
     assert (tmp_path / "target").read_text() == "mine"
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from core import json_lines
-from core.files import FileTooLargeError, NotRegularFileError
+from core.files import FileTooLargeError
 from core.json_lines import open_lines
 
 START = b'{"key": "'
@@ -54,14 +54,6 @@ def test_a_file_is_made_and_mended_for_the_user_alone(tmp_path: Path) -> None:
     for name in ("old", "new"):
         opened(tmp_path / name)
         assert stat.S_IMODE((tmp_path / name).stat().st_mode) == 0o600
-
-
-def test_nothing_is_written_through_a_link(tmp_path: Path) -> None:
-    (tmp_path / "target").write_text('{"key": "torn')
-    (tmp_path / "link").symlink_to("target")
-    with pytest.raises(NotRegularFileError, match="it is a link"):
-        opened(tmp_path / "link")
-    assert (tmp_path / "target").read_text() == '{"key": "torn'
 
 
 def test_a_file_that_would_fill_the_memory_is_not_read(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from evaluation.comparison.comparison import Comparison
 from evaluation.judging.judge import Judge
 from evaluation.judging.saved_replies import Replies
 from evaluation.records import Example, Pair
-from run.context import GeneratorLike, Services
+from run.context import Services
 from tests.unit.evaluation.sample_records import answered, compared, seen
 
 QUESTION = "Why is the sky blue?"
@@ -44,7 +44,7 @@ class Writer:
 
 def judge_of(writer: Writer, replies: Replies) -> Judge:
     nothing: Any = None
-    return Judge(Services(cast("GeneratorLike", writer), nothing, nothing), replies)
+    return Judge(Services(cast("Any", writer), nothing, nothing), replies)
 
 
 async def judged_by(

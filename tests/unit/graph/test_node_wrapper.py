@@ -41,11 +41,20 @@ async def through(node: Node, made: Services | None = None) -> dict[str, Any]:
     return after
 
 
-async def test_what_a_node_decided_goes_into_the_path_and_not_into_the_state() -> None:
-    async def grade(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
-        return {"relevant": ["a"], "decided": {"relevant": 1}}
+def doing(result: dict[str, Any] | Exception, name: str = "grade") -> Node:
+    """A node that returns an update, or raises an error."""
 
-    after = await through(grade)
+    async def node(*_: Any) -> dict[str, Any]:
+        if isinstance(result, Exception):
+            raise result
+        return result
+
+    node.__name__ = name
+    return node
+
+
+async def test_what_a_node_decided_goes_into_the_path_and_not_into_the_state() -> None:
+    after = await through(doing({"relevant": ["a"], "decided": {"relevant": 1}}))
     assert after["relevant"] == ["a"]
     (step,) = after["path"]
     assert (step["node"], step["decided"]) == ("grade", {"relevant": 1})
@@ -69,10 +78,7 @@ async def test_what_a_node_spent_goes_into_its_step() -> None:
 
 
 async def test_a_model_that_failed_stops_the_run_and_says_why() -> None:
-    async def grade(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
-        raise ModelError("The key was refused.")
-
-    after = await through(grade)
+    after = await through(doing(ModelError("The key was refused.")))
     assert after["stops"] == [{"reason": "model_failed", "failure": "The key was refused."}]
     assert after["path"][0]["decided"] == {"stop": "model_failed", "failure": "The key was refused."}
 
@@ -103,20 +109,14 @@ async def test_a_limit_that_a_critic_met_stops_the_run_though_the_node_went_on()
 
 @pytest.mark.parametrize("error", [ModelError("The key was refused."), LimitReachedError("limit_calls")])
 async def test_what_ends_a_comparison_does_not_stop_the_run(error: Exception) -> None:
-    async def compare_answers(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
-        raise error
-
-    after = await through(compare_answers)
+    after = await through(doing(error, "compare_answers"))
     assert after["stops"] == []
     assert after["differing"] == []
 
 
 async def test_other_errors_are_not_swallowed() -> None:
-    async def grade(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
-        raise OSError("the disk is gone")
-
     with pytest.raises(OSError, match="the disk is gone"):
-        await through(grade)
+        await through(doing(OSError("the disk is gone")))
 
 
 async def test_a_node_sees_every_setting_where_the_caller_gave_none() -> None:

@@ -7,8 +7,7 @@ import pytest
 from core.types import Turn
 from grounding.follow_ups import LONGEST_FOLLOW_UP, joined, leaned_on, leans
 
-LEANING = {
-    "en": """
+LEANING = """
 What about tenants?
 How do I use them?
 How many people live there?
@@ -32,8 +31,6 @@ How does this differ from a lease?
 What are the penalties for doing so?
 What else is covered?
 Any discount for students?
-""",
-    "de": """
 Und in Spanien?
 Was ist mit Untermietern?
 Warum?
@@ -43,8 +40,6 @@ Wie hoch ist seine Kaution?
 Wofür braucht man sie?
 Auch im Winter?
 Was passiert dann?
-""",
-    "fr": """
 Et en France ?
 Combien de chambres ?
 Où est-il né ?
@@ -56,8 +51,6 @@ Comment le résilier ?
 C'est obligatoire ?
 Sans préavis ?
 Combien coûte-t-il ?
-""",
-    "es": """
 ¿Y en Francia?
 ¿Cuándo nació?
 ¿Cuál es su capital?
@@ -71,8 +64,6 @@ Combien coûte-t-il ?
 ¿Cómo se cancela?
 ¿Quién lo inventó?
 ¿Son venenosas?
-""",
-    "zh": """
 德国呢？
 为什么？
 这合法吗？
@@ -80,10 +71,8 @@ Combien coûte-t-il ?
 什么时候？
 但是谁来付钱？
 上述规定适用于谁？
-""",
-}
-STANDING = {
-    "en": """
+""".strip().splitlines()
+STANDING = """
 Is it legal to record phone calls in Germany?
 What time is it?
 Is it true that cats always land on their feet?
@@ -104,8 +93,6 @@ What if I want to create an encrypted image since Vulnerability Advisor can not 
 Is it worth buying a used car?
 Why is it that leaves turn red?
 How can I tell whether an egg is fresh?
-""",
-    "de": """
 Ist es erlaubt, Gespräche aufzuzeichnen?
 Wie spät ist es?
 Gibt es einen Pool im Hotel?
@@ -118,8 +105,6 @@ Worum geht es in dem Vertrag?
 Was passiert, wenn der Mieter stirbt und seine Erben nicht zahlen?
 Erkläre Rekursion
 Was muss ich tun, damit die Pflanze wächst?
-""",
-    "fr": """
 Quelle heure est-il ?
 Le locataire doit-il payer la taxe ?
 Quel temps fait-il cette année à Paris ?
@@ -129,15 +114,11 @@ C'est quoi la TVA ?
 Est-il possible en France de résilier un bail ?
 Pourquoi les feuilles changent-elles de couleur ?
 Combien coûte un billet pour Lyon ?
-""",
-    "es": """
 ¿Es legal grabar llamadas?
 ¿Por qué el cielo es azul?
 ¿Dónde está la estación?
 ¿Cuánto dura este año el curso?
 ¿Cuánto cuesta un billete a Madrid?
-""",
-    "zh": """
 吉他怎么调音？
 其他国家的法律是什么？
 这个月的租金是多少？
@@ -146,24 +127,17 @@ Combien coûte un billet pour Lyon ?
 那不勒斯在哪里？
 天空为什么是蓝色的呢？
 通知期是多长？
-""",
-}
+""".strip().splitlines()
 
 
-def cases(table: dict[str, str]) -> list[tuple[str, str]]:
-    return [(language, line) for language, lines in table.items() for line in lines.strip().splitlines()]
-
-
-@pytest.mark.parametrize(("language", "question"), cases(LEANING))
-def test_a_follow_up_leans_on_what_was_asked_before(language: str, question: str) -> None:
+@pytest.mark.parametrize("question", LEANING)
+def test_a_follow_up_leans_on_what_was_asked_before(question: str) -> None:
     assert leans(question)
-    assert leans(question, language)
 
 
-@pytest.mark.parametrize(("language", "question"), cases(STANDING))
-def test_a_question_that_stands_alone_is_no_follow_up(language: str, question: str) -> None:
+@pytest.mark.parametrize("question", STANDING)
+def test_a_question_that_stands_alone_is_no_follow_up(question: str) -> None:
     assert not leans(question)
-    assert not leans(question, language)
 
 
 @pytest.mark.parametrize(

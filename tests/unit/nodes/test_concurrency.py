@@ -74,8 +74,3 @@ async def test_what_has_not_begun_when_its_question_ends_never_does() -> None:
     await under_way
     await off_loop(SHORT + 1, read.append, "of another")
     assert read == ["of another"]
-
-
-async def test_an_error_of_the_rules_is_raised() -> None:
-    with pytest.raises(ValueError, match="invalid literal"):
-        await off_loop(SHORT + 1, int, "x")

@@ -69,25 +69,8 @@ LOOKING_ALIKE = {
 }
 BITS = [
     *sorted(CONTROL | OWN | LOOKING_ALIKE),
-    *(
-        "<",
-        ">",
-        "|",
-        "[",
-        "]",
-        "/",
-        "＜",
-        "｜",
-        "passage",
-        "answer",
-        "\n",
-        " ",
-        "\u200b",
-        "\x1b[31m",
-        "{question}",
-        "&lt;",
-    ),
-    *("The lease runs for five years.", "s", "SYS", "Question:", "{question}", "&lt;"),
+    *"< > | [ ] / ＜ ｜ passage answer s SYS Question: {question} &lt;".split(),
+    *("\n", " ", "\u200b", "\x1b[31m", "The lease runs for five years."),
 ]
 # Whatever text a document may hold: forgeries, whole and in pieces, put together at will, among any characters.
 forgeries = st.lists(st.one_of(st.sampled_from(BITS), st.text(max_size=4)), max_size=12).map("".join)

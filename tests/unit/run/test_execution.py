@@ -2,7 +2,6 @@
 
 import asyncio
 from collections import defaultdict
-from typing import Any
 
 import pytest
 from langchain_core.documents import Document
@@ -18,9 +17,8 @@ from tests.integration.graph.sky import Filtering
 from tests.scripted import NotScriptedError, ScriptedCritic, ScriptedRetriever, roomy_budget, state
 
 
-def cached_critic(**otherwise: Any) -> tuple[CachedCritic, ScriptedCritic]:
-    critic = ScriptedCritic(otherwise=otherwise)
-    return CachedCritic(critic, {}, defaultdict(asyncio.Lock)).with_budget(roomy_budget()), critic
+def cached_critic(critic: ScriptedCritic) -> CachedCritic:
+    return CachedCritic(critic, {}, defaultdict(asyncio.Lock)).with_budget(roomy_budget())
 
 
 async def test_nodes_of_one_execution_share_a_run() -> None:
@@ -47,7 +45,8 @@ async def test_a_budget_made_anew_counts_the_seconds_of_finished_nodes_and_no_ot
 
 
 async def test_what_was_asked_once_is_not_asked_again() -> None:
-    critic, asked = cached_critic(relevance="relevant")
+    asked = ScriptedCritic(otherwise={"relevance": "relevant"})
+    critic = cached_critic(asked)
     first = await critic.choose(RELEVANCE, question="Why?", passage="So.")
     assert await critic.choose(RELEVANCE, passage="So.", question="Why?") == first
     await critic.choose(RELEVANCE, question="Why?", passage="Not so.")
@@ -62,7 +61,7 @@ async def test_what_is_being_asked_is_awaited() -> None:
         await answer.wait()
 
     slow = ScriptedCritic(otherwise={"relevance": "relevant"}, wait=wait)
-    cached = CachedCritic(slow, {}, defaultdict(asyncio.Lock)).with_budget(roomy_budget())
+    cached = cached_critic(slow)
     both = [asyncio.create_task(cached.choose(RELEVANCE, question="Why?", passage="So.")) for _ in range(2)]
     await asyncio.sleep(0)
     answer.set()
@@ -72,8 +71,7 @@ async def test_what_is_being_asked_is_awaited() -> None:
 
 
 async def test_a_verdict_that_failed_is_asked_for_again() -> None:
-    critic = ScriptedCritic({"So.": ["unknown", "relevant"]})
-    cached = CachedCritic(critic, {}, defaultdict(asyncio.Lock)).with_budget(roomy_budget())
+    cached = cached_critic(ScriptedCritic({"So.": ["unknown", "relevant"]}))
     assert (await cached.choose(RELEVANCE, question="Why?", passage="So."))["label"] == "unknown"
     assert (await cached.choose(RELEVANCE, question="Why?", passage="So."))["label"] == "relevant"
 
@@ -94,11 +92,17 @@ class Slow(ScriptedRetriever):
         return found
 
 
+async def prefetched(retriever: ScriptedRetriever, within: Filter | None = None) -> PrefetchingRetriever:
+    """The retriever once it has begun to search for why."""
+    ahead = PrefetchingRetriever(retriever)
+    ahead.prefetch("why", 4, within)
+    await asyncio.sleep(0)
+    return ahead
+
+
 async def test_a_prefetched_search_is_made_once() -> None:
     retriever = Slow()
-    ahead = PrefetchingRetriever(retriever)
-    ahead.prefetch("why", 4)
-    await asyncio.sleep(0)
+    ahead = await prefetched(retriever)
     assert retriever.queries == ["why"]
     retriever.told.set()
     assert [one.page_content for one in await ahead.ainvoke("why", k=4)] == ["So."]
@@ -109,20 +113,15 @@ async def test_a_prefetched_search_is_made_once() -> None:
 async def test_another_search_than_that_begun_is_made_anew() -> None:
     retriever = Slow()
     retriever.told.set()
-    ahead = PrefetchingRetriever(retriever)
-    ahead.prefetch("why", 4)
-    await asyncio.sleep(0)
+    ahead = await prefetched(retriever)
     await ahead.ainvoke("why", k=5)
     await ahead.ainvoke("how", k=4)
     assert sorted(retriever.queries) == ["how", "why", "why"]
 
 
 async def test_a_prefetched_search_is_used_within_the_same_filter_alone() -> None:
-    retriever = Filtering(always=["So."])
-    ahead = PrefetchingRetriever(retriever)
-    some, others = Filter(sources=("a.md",)), Filter(sources=("b.md",))
-    ahead.prefetch("why", 4, some)
-    await asyncio.sleep(0)
+    retriever, some, others = Filtering(always=["So."]), Filter(sources=("a.md",)), Filter(sources=("b.md",))
+    ahead = await prefetched(retriever, some)
     await ahead.ainvoke("why", k=4, filter=others)
     await ahead.ainvoke("why", k=4)
     assert retriever.within == [some, others, None]
@@ -132,27 +131,20 @@ async def test_a_prefetched_search_is_used_within_the_same_filter_alone() -> Non
 
 async def test_a_filter_of_no_condition_is_none() -> None:
     retriever = ScriptedRetriever(always=["So."])
-    ahead = PrefetchingRetriever(retriever)
-    ahead.prefetch("why", 4, Filter())
-    await ahead.ainvoke("why", k=4)
+    await (await prefetched(retriever, Filter())).ainvoke("why", k=4)
     assert retriever.queries == ["why"]
 
 
 async def test_a_search_that_is_not_needed_is_ended() -> None:
     retriever = Slow()
-    ahead = PrefetchingRetriever(retriever)
-    ahead.prefetch("why", 4)
-    await asyncio.sleep(0)
-    ahead.cancel()
+    (await prefetched(retriever)).cancel()
     await asyncio.sleep(0)
     await asyncio.sleep(0)
     assert retriever.ended == 1
 
 
 async def test_a_search_that_failed_fails_where_it_is_needed_and_nowhere_else() -> None:
-    ahead = PrefetchingRetriever(ScriptedRetriever())
-    ahead.prefetch("why", 4)
-    await asyncio.sleep(0)
+    ahead = await prefetched(ScriptedRetriever())
     with pytest.raises(NotScriptedError):
         await ahead.ainvoke("why", k=4)
     ahead.prefetch("how", 4)
