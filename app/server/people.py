@@ -130,18 +130,16 @@ class _Reading:
             self._rules.append((number, *self._rule(number, line)))
             return
         if len(words) < 2 or not NAME.fullmatch(words[0]):
-            raise RequestError(
-                f"Line {number} of {shown(self._path)} is not a name and a token: write both with a space between, the "
-                "name in letters, digits, - and _."
-            )
+            why = "is not a name and a token: write both with a space between, the name in letters, digits, - and _."
+            raise self._wrong(number, why)
         name, token, *more = words
         known = [one for one, _ in self._tokens]
         if len(token) < LEAST_TOKEN:
-            raise self._wrong("The token in line {}", number, f"is shorter than {LEAST_TOKEN} characters.")
+            raise self._wrong(number, f"is shorter than {LEAST_TOKEN} characters.", "The token in line")
         if any(token.encode() == one for _, one in self._tokens):
-            raise self._wrong("The token in line {}", number, "is that of a line above: give each its own.")
+            raise self._wrong(number, "is that of a line above: give each its own.", "The token in line")
         if any(name != one and name.lower() == one.lower() for one in known):
-            raise self._wrong("The name in line {}", number, "differs from one above in its case alone.")
+            raise self._wrong(number, "differs from one above in its case alone.", "The name in line")
         self._tokens.append((name, token.encode()))
         groups = self._groups.setdefault(name, {name})
         for word in more:
@@ -151,11 +149,8 @@ class _Reading:
             elif NAME.fullmatch(word):
                 groups.add(word)
             else:
-                raise self._wrong(
-                    "Line {}",
-                    number,
-                    "has a word after the token that is neither a group nor questions=N nor tokens=N.",
-                )
+                why = "has a word after the token that is neither a group nor questions=N nor tokens=N."
+                raise self._wrong(number, why)
 
     def people(self) -> People:
         if not self._tokens:
@@ -168,9 +163,8 @@ class _Reading:
         known = set().union(*self._groups.values())
         for number, _, readers in self._rules:
             if unknown := sorted(readers - known):
-                raise self._wrong(
-                    "Line {}", number, f"names {unknown[0]}, which is neither a person nor a group of this file."
-                )
+                why = f"names {unknown[0]}, which is neither a person nor a group of this file."
+                raise self._wrong(number, why)
         return People(
             tuple(self._tokens),
             {name: frozenset(groups) for name, groups in self._groups.items()},
@@ -184,10 +178,9 @@ class _Reading:
         except ValueError:
             readers = []
         if not readers or not all(map(NAME.fullmatch, readers)):
-            raise self._wrong(
-                "Line {}", number, "is not of the form only PATTERN NAME…, each NAME a person or a group."
-            )
+            why = "is not of the form only PATTERN NAME…, each NAME a person or a group."
+            raise self._wrong(number, why)
         return pattern, frozenset(readers)
 
-    def _wrong(self, what: str, number: int, why: str) -> RequestError:
-        return RequestError(f"{what.format(number)} of {shown(self._path)} {why}")
+    def _wrong(self, number: int, why: str, what: str = "Line") -> RequestError:
+        return RequestError(f"{what} {number} of {shown(self._path)} {why}")

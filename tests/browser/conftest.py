@@ -68,16 +68,20 @@ class Seen:
 
 @pytest.fixture
 def open_page(browser: Browser) -> Iterator[Callable[..., tuple[Page, Seen]]]:
-    """Open a page of a width and a colour scheme, and return it with what is seen of it; nothing may go wrong on it."""
+    """Open a page at an address, if it is given, and return it with what is seen of it; nothing may go wrong on it."""
     with ExitStack() as stack:
 
-        def opened(width: dict[str, int] = WIDE, scheme: Any = "light", **more: Any) -> tuple[Page, Seen]:
+        def opened(
+            address: str = "", width: dict[str, int] = WIDE, scheme: Any = "light", **more: Any
+        ) -> tuple[Page, Seen]:
             context = browser.new_context(viewport=width, color_scheme=scheme, reduced_motion="reduce", **more)
             stack.callback(context.close)
             page = context.new_page()
             page.set_default_timeout(30_000)
             seen = Seen(page)
             all_seen.append(seen)
+            if address:
+                page.goto(address)
             return page, seen
 
         all_seen: list[Seen] = []
@@ -89,9 +93,7 @@ def open_page(browser: Browser) -> Iterator[Callable[..., tuple[Page, Seen]]]:
 @pytest.fixture
 def opened(world: World, open_page: Callable[..., tuple[Page, Seen]]) -> tuple[Page, Seen]:
     """The page of the server, and what is seen of it."""
-    page, seen = open_page()
-    page.goto(world.address)
-    return page, seen
+    return open_page(world.address)
 
 
 @pytest.fixture

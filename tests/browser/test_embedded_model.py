@@ -23,8 +23,7 @@ def test_a_question_about_a_document_that_was_dropped_is_answered_with_its_quote
 ) -> None:
     (tmp_path / "lease.md").write_text(LEASE)
     with served(new_program(tmp_path)) as (address, _):
-        page, _ = open_page()
-        page.goto(address)
+        page, _ = open_page(address)
         page.get_by_label("Add documents").set_input_files(tmp_path / "lease.md")
         expect(page.locator("#uploads")).to_contain_text("added: 1 passage", timeout=MINUTES)
         page.keyboard.press("Escape")

@@ -24,6 +24,7 @@ from app.server.people import People
 from app.server.sources import Sources
 from core.types import Citation
 from retrieval.library.library import Library
+from retrieval.sandbox.pages import PageReader
 from tests.browser.conftest import NARROW, WIDE, Seen
 from tests.browser.world import BREAK, CLAIMS, DEPOSIT, PARKING, PLAN, ROW, TABLE, TWO, UNANSWERED, World
 from tests.integration.openai_server import Asked
@@ -144,8 +145,7 @@ def test_a_claim_shows_its_quote_and_opens_it_in_its_document(page: Page) -> Non
 
 
 def test_a_tap_shows_the_quote_before_it_opens(world: World, open_page: Open) -> None:
-    page, _ = open_page(NARROW, has_touch=True)
-    page.goto(world.address)
+    page, _ = open_page(world.address, NARROW, has_touch=True)
     answered(page)
     page.locator(".cite").first.tap()
     expect(page.locator(".peek")).to_contain_text("lease-summary.txt")
@@ -265,8 +265,7 @@ def test_an_answer_is_saved_with_its_evidence(page: Page, open_page: Open, tmp_p
     assert BREAK in saved["Markdown"].read_text(encoding="utf-8")
     assert json.loads(saved["JSON"].read_text(encoding="utf-8"))["question"] == BREAK
 
-    alone, seen = open_page()
-    alone.goto(saved["Web page"].as_uri())
+    alone, seen = open_page(saved["Web page"].as_uri())
     expect(alone.locator("blockquote").first).to_be_visible()
     assert [one.url for one in seen.requests] == [saved["Web page"].as_uri()]
 
@@ -320,8 +319,7 @@ def test_the_last_questions_can_be_opened_again(page: Page) -> None:
 
 
 def test_a_question_in_the_address_is_filled_in_and_not_asked(world: World, open_page: Open) -> None:
-    page, seen = open_page()
-    page.goto(f"{world.address}/?q=Who+wrote+it%3F")
+    page, seen = open_page(f"{world.address}/?q=Who+wrote+it%3F")
     expect(page.get_by_label("Your question")).to_have_value("Who wrote it?")
     expect(page.locator("#scope")).to_contain_text("3 documents")
     assert not [one for one in seen.requests if one.method == "POST"]
@@ -353,9 +351,11 @@ def test_a_stream_that_is_cut_goes_on_where_it_was(page: Page, seen: Seen, monke
     encoded = json_api._encoded
 
     async def cut(run: Any, after: int) -> Any:
-        async for number, part in _numbered(encoded(run, after)):
+        left = 4
+        async for part in encoded(run, after):
             yield part
-            if number == 4:
+            left -= 1
+            if not left:
                 return
 
     monkeypatch.setattr(json_api, "_encoded", cut)
@@ -369,18 +369,10 @@ def test_a_stream_that_is_cut_goes_on_where_it_was(page: Page, seen: Seen, monke
     assert sorted(nodes) == sorted(drafted)
 
 
-async def _numbered(parts: Any) -> Any:
-    number = 0
-    async for part in parts:
-        number += 1
-        yield number, part
-
-
 def test_a_token_is_asked_for_once_and_kept_for_the_tab(serve: Callable[..., World], open_page: Open) -> None:
     world = serve(access=Access(lambda: People((("ann", TOKEN.encode()),))))
-    page, seen = open_page()
+    page, seen = open_page(world.address)
     seen.expected = "a status of 401"
-    page.goto(world.address)
     dialog = page.get_by_role("dialog", name="This server asks for a token")
     page.get_by_role("textbox", name="Token").fill("a-token-that-is-wrong")
     page.keyboard.press("Enter")
@@ -399,19 +391,14 @@ def test_a_token_is_asked_for_once_and_kept_for_the_tab(serve: Callable[..., Wor
 
 
 def test_a_quote_in_a_pdf_opens_on_its_page(serve: Callable[..., World], open_page: Open) -> None:
-    told = "the readers of pages are not there"
-    reader = pytest.importorskip("retrieval.sandbox.pages", reason=told).PageReader
-
     def sources(library: Library) -> Sources:
         def around(one: Citation) -> Any:
             place = (one["source"], one["passage"], one["start"], one["end"])
             return library.store.surroundings(*place, page=one["page"], row=one["row"])
 
-        return Sources(around, reader())
+        return Sources(around, PageReader())
 
-    world = serve(sources=sources)
-    page, _ = open_page()
-    page.goto(world.address)
+    page, _ = open_page(serve(sources=sources).address)
     answered(page, PARKING)
     with page.expect_response(re.compile("/citations/1$")) as told:
         page.locator(".claim").click()
@@ -435,9 +422,7 @@ def test_markup_in_questions_documents_and_answers_stays_text(serve: Callable[..
     def arrange(shared: Path) -> None:
         (shared / "a <b onclick=alert(3)>.txt").write_text(f"The gate {EVIL} is green.", encoding="utf-8")
 
-    world = serve(arrange=arrange)
-    page, _ = open_page()
-    page.goto(world.address)
+    page, _ = open_page(serve(arrange=arrange).address)
     answered(page, f"What colour has the gate {EVIL}?")
     page.get_by_role("button", name="Documents", exact=True).click()
     expect(page.locator("#listed")).to_contain_text("a <b onclick=alert(3)>.txt")
@@ -491,8 +476,7 @@ def test_the_keyboard_alone_asks_reads_a_quote_and_returns(page: Page) -> None:
 def test_every_state_of_the_page_fits_and_is_accessible(
     world: World, open_page: Open, width: dict[str, int], scheme: str
 ) -> None:
-    page, _ = open_page(width, scheme)
-    page.goto(world.address)
+    page, _ = open_page(world.address, width, scheme)
     expect(page.locator("#scope")).to_contain_text("3 documents")
     look = partial(require_accessible, page, width)
     look("start")

@@ -160,9 +160,8 @@ def test_threads_are_listed_renamed_saved_and_deleted(threads: Threads, page: Pa
 
 def test_two_tabs_of_a_thread_see_what_the_other_asks(world: World, page: Page, open_page: Open) -> None:
     answered(page)
-    other, seen = open_page()
+    other, seen = open_page(page.url)
     seen.expected = "a status of 409"
-    other.goto(page.url)
     expect(turns(other)).to_have_count(1)
     world.model.hold("support")
     ask(page, FOLLOW_UP)
@@ -300,8 +299,7 @@ def test_a_long_thread_shows_its_last_questions_and_loads_one_result(threads: Th
 def test_every_state_of_a_thread_fits_and_is_accessible(
     world: World, open_page: Open, width: dict[str, int], scheme: str
 ) -> None:
-    page, _ = open_page(width, scheme)
-    page.goto(world.address)
+    page, _ = open_page(world.address, width, scheme)
     expect(page.locator("#scope")).to_contain_text("3 documents")
     look = partial(require_accessible, page, width)
     look("no threads")

@@ -13,7 +13,6 @@ from urllib.parse import urlsplit
 
 import httpx
 from fastapi import FastAPI
-from fpdf import FPDF
 from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
 
@@ -29,6 +28,7 @@ from retrieval.library.library import Library
 from run.context import Limits
 from tests.integration.openai_server import Asked, Fault, Inputs, OpenAIServer, Policy
 from tests.integration.server.scripted_server import listening
+from tests.unit.retrieval.documents.pdfs import pdf
 from tests.unit.retrieval.fakes import BagOfWords
 
 BREAK = "When may the tenant end the lease early, and what must it do first?"
@@ -145,11 +145,7 @@ def served(
     shared.mkdir()
     shutil.copy(LEASE, shared)
     (shared / "heads-of-terms.md").write_text(HEADS, encoding="utf-8")
-    pdf = FPDF()
-    pdf.add_page()
-    pdf.set_font("helvetica", size=12)
-    pdf.multi_cell(0, text=PLAN)
-    pdf.output(str(shared / "parking-plan.pdf"))
+    (shared / "parking-plan.pdf").write_bytes(pdf([PLAN]))
     arrange(shared)
     model = Model()
 

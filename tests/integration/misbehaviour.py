@@ -141,11 +141,6 @@ def retry_at(seconds_from_now: float, now: float, code: int = 429) -> Fault:
     return status(code, "slow down", retry_after=formatdate(now + seconds_from_now, usegmt=True))
 
 
-def page(code: int) -> Fault:
-    """A page of some proxy instead of a reply."""
-    return Fault(carry=lambda wire: whole(PAGE, code, "text/html"))
-
-
 def body(text: bytes, kind: str = "application/json") -> Fault:
     """This body with HTTP 200."""
     return Fault(carry=lambda wire: whole(text, kind=kind))
@@ -194,29 +189,13 @@ def spent(read: Any, written: Any, cached: Any = 0) -> Fault:
     return usage({**figures, "prompt_tokens_details": details})
 
 
-def without(*names: str) -> Fault:
-    """A completion that lacks these parts."""
-    return Fault(lambda completion: [completion.pop(name, None) for name in names])
-
-
 def _half(wire: Wire, **changes: Any) -> Wire:
     text = b"".join(wire.pieces)
     return replace(wire, pieces=(text[: len(text) // 2],), **changes)
 
 
 HANG = Fault(carry=lambda wire: Wire(status=0, end="hang"))
-DROP = Fault(carry=lambda wire: Wire(status=0, end="cut"))
 CUT = Fault(carry=lambda wire: _half(wire, promised=len(b"".join(wire.pieces)), end="cut"))
-STALL = Fault(carry=lambda wire: _half(wire, promised=len(b"".join(wire.pieces)), end="hang"))
-DRIP = Fault(carry=lambda wire: replace(wire, pieces=(b" ",), framing="none", pause=1.0, end="drip"))
-TRUNCATED = Fault(carry=_half)
-ENDLESS = Fault(carry=lambda wire: replace(wire, pieces=(b" " * 65_536,), framing="none", end="drip"))
-CHATTER = Fault(carry=lambda wire: replace(wire, pieces=wire.pieces[:1], framing="none", end="drip"))
-NO_CHOICES = Fault(lambda completion: completion.update(choices=[]))
-NULL_CHOICES = Fault(lambda completion: completion.update(choices=None))
-NULL_MESSAGE = Fault(lambda completion: completion["choices"][0].update(message=None))
-NO_LOGPROBS = Fault(lambda completion: [choice.pop("logprobs", None) for choice in completion["choices"]])
-PLAIN_TYPE = Fault(carry=lambda wire: replace(wire, headers={**wire.headers, "Content-Type": "text/plain"}))
 
 
 FAULTS: dict[str, Fault] = {
@@ -225,26 +204,30 @@ FAULTS: dict[str, Fault] = {
     "429, back in a year": status(429, "slow down", retry_after="31536000"),
     "429, back in the year 9999": status(429, "slow down", retry_after="Fri, 31 Dec 9999 23:59:59 GMT"),
     "500": status(500, "overloaded"),
-    "502 with a page": page(502),
+    "502 with a page": Fault(carry=lambda wire: whole(PAGE, 502, "text/html")),
     "503": status(503, "overloaded"),
     "408": status(408, "too slow"),
     "hangs": HANG,
-    "hangs up before": DROP,
+    "hangs up before": Fault(carry=lambda wire: Wire(status=0, end="cut")),
     "hangs up in the middle": CUT,
-    "stalls in the middle": STALL,
-    "drips for ever": DRIP,
-    "pours for ever": ENDLESS,
-    "says the same for ever": CHATTER,
+    "stalls in the middle": Fault(carry=lambda wire: _half(wire, promised=len(b"".join(wire.pieces)), end="hang")),
+    "drips for ever": Fault(carry=lambda wire: replace(wire, pieces=(b" ",), framing="none", pause=1.0, end="drip")),
+    "pours for ever": Fault(carry=lambda wire: replace(wire, pieces=(b" " * 65_536,), framing="none", end="drip")),
+    "says the same for ever": Fault(
+        carry=lambda wire: replace(wire, pieces=wire.pieces[:1], framing="none", end="drip")
+    ),
     "empty body": body(b""),
-    "truncated body": TRUNCATED,
+    "truncated body": Fault(carry=_half),
     "malformed body": body(b'{"choices": [{]}'),
     "body of another shape": body(b"[1, 2]"),
     "nested body": body(b"[" * 10_000),
     "200 with a page": body(PAGE, "text/html"),
-    "wrong content type": PLAIN_TYPE,
-    "choices: []": NO_CHOICES,
-    "choices: null": NULL_CHOICES,
-    "message: null": NULL_MESSAGE,
+    "wrong content type": Fault(
+        carry=lambda wire: replace(wire, headers={**wire.headers, "Content-Type": "text/plain"})
+    ),
+    "choices: []": Fault(lambda completion: completion.update(choices=[])),
+    "choices: null": Fault(lambda completion: completion.update(choices=None)),
+    "message: null": Fault(lambda completion: completion["choices"][0].update(message=None)),
     "empty content": say(""),
     "null content": say(None),
     "refusal": say(None, refusal="I cannot help with that."),
@@ -256,7 +239,9 @@ FAULTS: dict[str, Fault] = {
     "truncated verdict": say('{"label": "ye'),
     "wrong label": say('{"label": "purple"}'),
     "half a character": say("Blue \ud83d"),
-    "no log-probabilities": NO_LOGPROBS,
+    "no log-probabilities": Fault(
+        lambda completion: [choice.pop("logprobs", None) for choice in completion["choices"]]
+    ),
     "log-probabilities NaN": candidates(("yes", math.nan), ("no", math.nan)),
     "log-probabilities positive": candidates(("yes", 3.0), ("no", 1e308)),
     "log-probabilities odd": candidates(("yes", "high"), (None, -1.0), ("no", None)),
@@ -270,7 +255,7 @@ FAULTS: dict[str, Fault] = {
     "usage null": usage(None),
     "usage of nulls": spent(None, None, None),
     "usage a list": usage([1, 2]),
-    "usage missing": without("usage"),
+    "usage missing": Fault(lambda completion: completion.pop("usage")),
     "more cached than read": spent(9, 1, 10**6),
     "a megabyte": say("all the rivers run into the sea, " * (MEGABYTE // 33)),
     "a megabyte of one word": say("x" * MEGABYTE),

@@ -1,3 +1,3 @@
-from tests.integration.hasty import hasty, server
+from tests.integration.hasty import closed, hasty, server
 
-__all__ = ["hasty", "server"]
+__all__ = ["closed", "hasty", "server"]

@@ -11,8 +11,9 @@ from models.critic import Critic
 from models.generator import Generator
 from run.context import Context, Limits, Services
 from run.state import SelfRAGState
-from tests.integration.faults.test_replies import CASES, PATIENT, seconds_for
+from tests.integration.faults.test_replies import CASES, seconds_for
 from tests.integration.graph.invariants import violations
+from tests.integration.hasty import PATIENT
 from tests.integration.misbehaviour import FAULTS
 from tests.integration.openai_server import OpenAIServer
 from tests.scripted import ScriptedRetriever

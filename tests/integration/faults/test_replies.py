@@ -2,20 +2,16 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
 from typing import Any, NamedTuple
 
 import pytest
 
 from core.errors import ModelError
-from models.chat import Chat
-from models.connect import openai_chat
 from models.critic import Critic
 from models.failures import TransientModelError
-from models.generator import Generator
-from models.usage import LimitReachedError, NodeBudget
-from prompts.direct_generate import DIRECT_GENERATE
+from models.usage import LimitReachedError
 from prompts.grade_documents import RELEVANCE
+from tests.integration.hasty import PATIENT, chat, write
 from tests.integration.misbehaviour import FAULTS, retry_at, say
 from tests.integration.openai_server import OpenAIServer
 from tests.scripted import roomy_budget
@@ -112,30 +108,11 @@ CASES: dict[str, Case] = {
     "a megabyte of one word": TOO_LONG,
 }
 SLOW = {name for name, case in CASES.items() if case is LATE}
-PATIENT = 30.0
-made: list[Chat] = []
-
-
-@pytest.fixture(autouse=True)
-async def _closed() -> AsyncIterator[None]:
-    yield
-    while made:
-        await made.pop().aclose()
-
-
-def chat(server: OpenAIServer, *, seconds: float = PATIENT) -> Chat:
-    made.append(openai_chat("gpt-4o-mini", base_url=server.base_url, api_key="right", call_seconds=PATIENT))
-    made[-1].call_seconds = seconds
-    return made[-1]
 
 
 def seconds_for(name: str) -> float:
     """How long a call waits: a fault that says nothing is given up soon, all else has time on a busy machine."""
     return 0.3 if name in SLOW else PATIENT
-
-
-async def write(one: Chat, budget: NodeBudget) -> str:
-    return await Generator(one).with_budget(budget).write(DIRECT_GENERATE, max_tokens=20, question="What is 2+2?")
 
 
 def arrived(server: OpenAIServer, name: str, calls: int) -> bool:

@@ -3,6 +3,7 @@
 import asyncio
 import threading
 import time
+from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -39,6 +40,8 @@ ANN = {"Authorization": "Bearer ann-has-a-long-token"}
 BOB = {"Authorization": "Bearer bob-has-another-token"}
 TOKENS = (("ann", b"ann-has-a-long-token"), ("bob", b"bob-has-another-token"))
 PEOPLE = People(TOKENS)
+FOLLOW_UP = "And at night?"
+CALLS = Counter(retrieve=1, relevance=2, draft=1, support=1, usefulness=1)  # of a question
 
 
 @dataclass
@@ -46,6 +49,7 @@ class Models:
     """Scripted models that answer any number of questions; a model waits while its ``gate`` is closed."""
 
     failing: str = ""
+    error: Exception = field(default_factory=lambda: ModelError("The model is gone."))
     gate: asyncio.Event | None = None
     judge: ScriptedCritic = field(default_factory=critic)
     searches: list[str] = field(default_factory=list)
@@ -59,7 +63,7 @@ class Models:
         if self.gate:
             await self.gate.wait()
         if kind == self.failing:
-            raise ModelError("The model is gone.")
+            raise self.error
         await asyncio.sleep(0)
 
     async def open(self) -> None:

@@ -12,6 +12,7 @@ from app.server.access import HEADERS, Access
 from app.server.people import People, TokensFile, read_people
 from core.errors import RequestError
 from tests.integration.graph.sky import QUESTION
+from tests.integration.mcp_clients import HELLO
 from tests.integration.server.scripted_server import (
     ADDRESS,
     ANN,
@@ -38,6 +39,7 @@ async def test_without_a_right_token_nothing_is_told(headers: dict[str, str]) ->
         for method, path in (
             ("POST", "/api/ask"), ("POST", "/v1/chat/completions"), ("GET", "/v1/models"), ("GET", "/api/runs"),
             ("GET", "/api/documents"), ("PUT", "/api/documents/a.txt"), ("GET", "/metrics"), ("GET", "/api/settings"),
+            ("GET", "/mcp"), ("POST", "/mcp"), ("DELETE", "/mcp"), ("OPTIONS", "/mcp"),
         ):  # fmt: skip
             refused = await client.request(method, path, json=ASK)
             assert (refused.status_code, refused.headers["www-authenticate"]) == (401, "Bearer")
@@ -83,7 +85,7 @@ async def test_a_run_of_somebody_elses_token_is_as_one_that_does_not_exist() -> 
 async def test_pages_elsewhere_may_not_use_the_server_on_loopback(headers: dict[str, str]) -> None:
     models = Models()
     with client_of(scripted_app(models), headers=headers) as client:
-        for path, body in (("/api/ask", ASK), ("/v1/chat/completions", CHAT)):
+        for path, body in (("/api/ask", ASK), ("/v1/chat/completions", CHAT), ("/mcp", HELLO)):
             refused = await client.post(path, json=body)
             assert (refused.status_code, refused.json()["error"]["type"]) == (403, "permission_error")
         assert (await client.put("/api/documents/a.txt", content=b"x")).status_code == 403

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from fastapi import FastAPI
@@ -46,18 +47,18 @@ def entries(path: Path) -> list[dict[str, Any]]:
 
 
 @contextmanager
-def recording(path: Path, **quotas: Quota) -> Iterator[tuple[FastAPI, Accounts]]:
+def recording(path: Path, **quotas: Quota) -> Iterator[FastAPI]:
     """A server whose questions are recorded in a log."""
     accounts = Accounts.of(lambda: People(TOKENS, quotas=quotas), path)
     try:
-        yield create_app(Models().rag(), ServerOptions(access=tokens()), accounts=accounts), accounts
+        yield create_app(Models().rag(), ServerOptions(access=tokens()), accounts=accounts)
     finally:
         accounts.close()
 
 
 async def test_who_asked_what_what_was_read_and_how_it_ended_is_recorded(tmp_path: Path) -> None:
     path = tmp_path / "log" / "audit.jsonl"
-    with recording(path) as (app, _), client_of(app) as client:
+    with recording(path) as app, client_of(app) as client:
         id_ = (await client.post("/api/ask", json=ASK, headers=ANN)).headers["X-Run-Id"]
         await client.get(f"/api/runs/{id_}/citations/1", headers=ANN)
         await client.post("/api/checks", json={"text": "Air scatters blue light."}, headers=BOB)
@@ -121,13 +122,10 @@ def test_a_line_that_a_kill_tore_is_cut_off_and_the_log_goes_on(tmp_path: Path) 
     assert [one["question"] for one in entries(path)] == ["one", "two"]
 
 
-async def test_a_question_that_cannot_be_recorded_is_not_asked(tmp_path: Path) -> None:
-    with recording(tmp_path / "audit.jsonl") as (app, accounts), client_of(app) as client:
-        assert accounts.audit
-        kept, accounts.audit._descriptor = accounts.audit._descriptor, os.open(os.devnull, os.O_RDONLY)
+async def test_a_question_that_cannot_be_recorded_is_not_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(audit, "append", Mock(side_effect=OSError(errno.EIO, "Input/output error")))
+    with recording(tmp_path / "audit.jsonl") as app, client_of(app) as client:
         refused = await client.post("/api/ask", json=ASK, headers=ANN)
-        os.close(accounts.audit._descriptor)
-        accounts.audit._descriptor = kept
         assert (refused.status_code, "nothing is asked without" in refused.text) == (400, True)
         assert (await client.get("/api/runs", headers=ANN)).json() == {"runs": []}
     assert entries(tmp_path / "audit.jsonl") == []
@@ -157,7 +155,7 @@ async def test_a_person_asks_no_more_than_the_quota_of_the_day_also_after_a_rest
 ) -> None:
     path = tmp_path / "audit.jsonl"
     for _ in range(2):
-        with recording(path, ann=quota) as (app, _), client_of(app) as client:
+        with recording(path, ann=quota) as app, client_of(app) as client:
             statuses = [(await client.post("/api/ask", json=ASK, headers=ANN)).status_code for _ in range(3)]
             refused = await client.post("/api/checks", json={"text": "Air is blue."}, headers=ANN)
             assert (refused.status_code, what in refused.text) == (429, True)
@@ -173,7 +171,7 @@ async def test_a_person_asks_no_more_than_the_quota_of_the_day_also_after_a_rest
 
 async def test_what_an_agent_reads_is_recorded_and_what_it_verifies_counts(tmp_path: Path) -> None:
     path = tmp_path / "audit.jsonl"
-    with recording(path, ann=Quota(questions=1)) as (app, _), listening(app) as address:
+    with recording(path, ann=Quota(questions=1)) as app, listening(app) as address:
         async with over_http(address, ANN) as agent:
             await called(agent, "verify_claim", claim="Air scatters blue light.", question=QUESTION)
             refused = await agent.call_tool("verify_claim", {"claim": "Air scatters blue light."})

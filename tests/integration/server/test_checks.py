@@ -6,7 +6,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.integration.server.scripted_server import ANN, BOB, Models, client_of, events_of, scripted_app, tokens
+from tests.integration.server.scripted_server import Models, client_of, events_of, scripted_app
 from tests.scripted import ScriptedCritic
 from tests.unit.retrieval.documents.pdfs import pdf
 
@@ -50,13 +50,6 @@ async def test_a_file_is_read_by_what_its_name_says() -> None:
         await kinds_of(asking, started.json()["id"])
         run = (await asking.get(f"/api/runs/{started.json()['id']}")).json()
     assert (run["question"], [one["text"] for one in run["result"]["claims"]]) == ("essay.pdf", [TRUE])
-
-
-async def test_a_check_is_its_owners() -> None:
-    with client(access=tokens()) as asking:
-        started = await asking.post("/api/checks", json={"text": TEXT}, headers=ANN)
-        assert (await asking.get(f"/api/runs/{started.json()['id']}", headers=BOB)).status_code == 404
-        assert (await asking.post("/api/checks", json={"text": TEXT})).status_code == 401
 
 
 @pytest.mark.parametrize(

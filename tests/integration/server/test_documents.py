@@ -8,6 +8,7 @@ import zipfile
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 from urllib.parse import quote
 
 import httpx
@@ -91,15 +92,10 @@ async def test_an_upload_that_is_excluded_is_said_to_be(app: FastAPI, client: ht
 async def test_a_disk_that_cannot_be_looked_through_does_not_end_a_question(
     app: FastAPI, client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
-    tried = []
-
-    def fail(**_: Any) -> None:
-        tried.append(1)
-        raise error
-
+    fail = Mock(side_effect=error)
     monkeypatch.setattr(documents, "REFRESH_SECONDS", 0)
     monkeypatch.setattr(app.state.service.documents.library, "sync", fail)
-    while len(tried) < 2:
+    while fail.call_count < 2:
         assert set(await found(client)) == {"sky.txt"}
 
 
@@ -229,11 +225,8 @@ async def test_an_upload_that_is_broken_off_leaves_the_old_document(app: FastAPI
 async def test_while_another_process_writes_the_index_an_upload_is_kept_for_later(
     app: FastAPI, client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    def busy(*_: object, **__: object) -> None:
-        raise IndexBusy("Process 7 is indexing.")
-
     library = app.state.service.documents.library
-    monkeypatch.setattr(library, "sync", busy)
+    monkeypatch.setattr(library, "sync", Mock(side_effect=IndexBusy("Process 7 is indexing.")))
     refused = await client.put("/api/documents/note.txt", content=RED.encode())
     assert (refused.status_code, "note.txt is stored, and indexed later" in refused.text) == (503, True)
     monkeypatch.undo()

@@ -5,6 +5,7 @@ from contextlib import AbstractContextManager
 from datetime import date
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import httpx
 import pytest
@@ -57,12 +58,9 @@ async def test_more_wrong_answers_than_the_calibration_allows_are_told(tmp_path:
 
 
 async def test_figures_are_given_while_the_database_of_the_judgements_is_away(monkeypatch: pytest.MonkeyPatch) -> None:
-    def away(*_: object) -> None:
-        raise StoreUnavailable("The database is away.")
-
     app = scripted_app()
     monkeypatch.setattr(app.state.service.rag, "library_calibration", object())
-    monkeypatch.setattr(service, "drift_since", away)
+    monkeypatch.setattr(service, "drift_since", Mock(side_effect=StoreUnavailable("The database is away.")))
     with client_of(app) as asking:
         assert "selfrag_calibration_drift 0.0" in (await asking.get("/metrics")).text
 

@@ -4,6 +4,7 @@ import asyncio
 import json
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import httpx
 import pytest
@@ -128,8 +129,9 @@ async def test_a_run_outlives_its_client_and_keeps_its_events() -> None:
         names = [name for _, name, _ in events]
         assert (names[:3], names[-1]) == (["queued", "running", "node_started"], "finished")
         assert json.loads(events[-1][2])["result"]["answer"] == GOOD
-        rest = await client.get(f"/api/runs/{id_}/events", headers={"Last-Event-ID": "5"})
-        assert [event async for event in events_of(rest)] == events[5:]
+        for last, after in (("5", 5), ("10000", 0)):  # more than there are: all are told
+            rest = await client.get(f"/api/runs/{id_}/events", headers={"Last-Event-ID": last})
+            assert [event async for event in events_of(rest)] == events[after:]
         listed = (await client.get("/api/runs")).json()["runs"]
         assert [(run["id"], run["question"], run["outcome"]) for run in listed] == [(id_, QUESTION, "grounded")]
 
@@ -208,11 +210,7 @@ async def test_a_model_that_fails_is_an_outcome_with_its_reason() -> None:
 
 async def test_what_goes_wrong_inside_is_told_without_insides(caplog: pytest.LogCaptureFixture) -> None:
     app = scripted_app()
-
-    def broken(*_: object, **__: object) -> None:
-        raise KeyError("inside")
-
-    app.state.service.rag.astream_state = broken
+    app.state.service.rag.astream_state = Mock(side_effect=KeyError("inside"))
     with client_of(app) as client:
         answer = await client.post("/api/ask", json={"question": QUESTION})
     assert answer.status_code == 500

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import httpx
 import pytest
@@ -31,25 +32,7 @@ ALL_RIGHT = {"retrieve": "retrieve", "relevance": "relevant", "support": "fully 
 CHAT = {"model": "self-rag", "messages": [{"role": "user", "content": QUESTION}]}
 
 
-class Failing(Models):
-    """Models of which one's error names a file of the server."""
-
-    folder: Path
-
-    async def wait(self, kind: str) -> None:
-        if kind == self.failing:
-            raise ModelError(f"The model file {self.folder}/models/chat.gguf cannot be read.")
-        await super().wait(kind)
-
-
-class FullDisk(FeedbackFolder):
-    """Keeps feedback where there is no room."""
-
-    def add(self, *_: Any) -> None:
-        raise RequestError(f"The feedback cannot be kept in {self._folder}/own.jsonl (no room).")
-
-
-def app_over(folder: Path, *roots: str, models: Models | None = None, full: bool = False) -> FastAPI:
+def app_over(folder: Path, *roots: str, models: Models | None = None) -> FastAPI:
     """A server over files in folders of that folder, where it keeps threads and feedback too."""
     library = Library.open(folder / "index", BagOfWords(), embedding_name="bow")
     library.add([folder / root for root in roots])
@@ -61,7 +44,7 @@ def app_over(folder: Path, *roots: str, models: Models | None = None, full: bool
         ServerOptions(mcp_allow_write=True),
         documents,
         Sources(documents.around, PageReader(uploaded=documents.uploaded)),
-        (FullDisk if full else FeedbackFolder)(folder / "feedback"),
+        FeedbackFolder(folder / "feedback"),
         Threads(folder / "threads"),
     )
 
@@ -125,10 +108,15 @@ def filled(path: str, **values: str) -> str:
 
 
 @pytest.mark.parametrize("failing", ["", "draft"])
-async def test_no_answer_names_a_folder_of_the_servers_disk(folder: Path, failing: str) -> None:
-    models = Failing(failing=failing, judge=ScriptedCritic(otherwise=ALL_RIGHT))
-    models.folder = folder
-    app = app_over(folder, "ada/contracts", "bob/contracts", "notes.md", models=models, full=bool(failing))
+async def test_no_answer_names_a_folder_of_the_servers_disk(
+    folder: Path, failing: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unread = ModelError(f"The model file {folder}/models/chat.gguf cannot be read.")
+    models = Models(failing=failing, error=unread, judge=ScriptedCritic(otherwise=ALL_RIGHT))
+    app = app_over(folder, "ada/contracts", "bob/contracts", "notes.md", models=models)
+    if failing:
+        full = RequestError(f"The feedback cannot be kept in {folder}/feedback/own.jsonl (no room).")
+        monkeypatch.setattr(FeedbackFolder, "add", Mock(side_effect=full))
     async with noting(app) as (client, bodies):
         thread = (await client.post("/api/threads", json={})).json()["id"]
         filter_ = {"sources": [f"{folder}/ada/*"]}

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from typing import Any
+from unittest.mock import Mock
 
 import httpx
 import pytest
@@ -16,7 +17,17 @@ from app.server.application import create_app
 from app.server.asking import ServerOptions
 from app.server.runs import Run
 from tests.integration.graph.sky import GOOD, QUESTION
-from tests.integration.server.scripted_server import ADDRESS, ANN, BOB, Models, events_of, tokens, until
+from tests.integration.server.scripted_server import (
+    ADDRESS,
+    ANN,
+    BOB,
+    CALLS,
+    FOLLOW_UP,
+    Models,
+    events_of,
+    tokens,
+    until,
+)
 
 psycopg = pytest.importorskip("psycopg")
 from app.conversations.answering import ThreadAnswers  # noqa: E402
@@ -28,8 +39,6 @@ from app.server import shared_runs  # noqa: E402
 from app.server.shared_runs import SharedRuns  # noqa: E402
 
 pytestmark = pytest.mark.postgres
-CALLS = Counter(retrieve=1, relevance=2, draft=1, support=1, usefulness=1)
-FOLLOW_UP = "And at night?"
 
 
 @pytest.fixture
@@ -114,12 +123,8 @@ def gate() -> Models:
 
 async def fall_silent(server: Server) -> None:
     """Let a server look dead to the others, as when its machine is paused; it goes on without knowing."""
-
-    def busy(_: str) -> None:
-        raise ThreadBusyError
-
     server.threads.leases._closing.set()  # by which its signs of life end; to take a lease is one, too
-    server.threads.leases.take = busy  # type: ignore[method-assign, assignment]
+    server.threads.leases.take = Mock(side_effect=ThreadBusyError)  # type: ignore[method-assign, assignment]
     with server.threads.database.transaction() as connection:
         connection.execute("UPDATE processes SET seen = '2020-01-01' WHERE name = %s", (server.threads.leases.process,))
 

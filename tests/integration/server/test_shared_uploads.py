@@ -6,6 +6,7 @@ from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import httpx
 import pytest
@@ -114,12 +115,9 @@ async def upload_and_die(app: FastAPI, monkeypatch: pytest.MonkeyPatch) -> None:
     async def body() -> Any:
         yield RED.encode()
 
-    def die(*_: object, **__: object) -> None:
-        raise Death
-
     held = app.state.service.documents
     with monkeypatch.context() as patched:
-        patched.setattr(held.library, "read_upload", die)
+        patched.setattr(held.library, "read_upload", Mock(side_effect=Death))
         with pytest.raises(Death):
             await held.put("ann", "red.txt", body())
     held.close()
@@ -280,10 +278,7 @@ async def test_an_upload_that_is_too_large_or_broken_off_leaves_the_old_one(
 async def test_what_the_database_does_not_take_is_said(
     a: FastAPI, on_a: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch, error: Exception, status: int, said: str
 ) -> None:
-    def fail(*_: object) -> None:
-        raise error
-
-    monkeypatch.setattr(library_of(a).store.uploads, "put", fail)
+    monkeypatch.setattr(library_of(a).store.uploads, "put", Mock(side_effect=error))
     refused = await on_a.put("/api/documents/red.txt", content=RED.encode())
     assert (refused.status_code, refused.json()["error"]["message"]) == (status, said)
 
@@ -291,10 +286,8 @@ async def test_what_the_database_does_not_take_is_said(
 async def test_an_upload_is_kept_for_later_when_the_database_goes_away(
     a: FastAPI, on_a: httpx.AsyncClient, on_b: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(*_: object, **__: object) -> None:
-        raise StoreUnavailable("The database is gone: look.")
-
-    monkeypatch.setattr(library_of(a).require_queue(), "take", fail)
+    away = Mock(side_effect=StoreUnavailable("The database is gone: look."))
+    monkeypatch.setattr(library_of(a).require_queue(), "take", away)
     refused = await on_a.put("/api/documents/red.txt", content=RED.encode())
     assert refused.status_code == 503
     assert refused.json()["error"]["message"].startswith("red.txt is stored, and indexed later")

@@ -1,7 +1,6 @@
 """A citation is shown in the text around it and on the page of its PDF; nothing is marked when unsure."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -10,44 +9,28 @@ import pytest
 
 from app.server.sources import Sources
 from core.types import Citation
+from retrieval.documents.loaded import PageQuote
+from retrieval.store import Surroundings
 from tests.integration.graph.sky import AIR, QUESTION
 from tests.integration.server.scripted_server import ANN, BOB, client_of, scripted_app, tokens
 
 LINES = ((0.1, 0.2, 0.9, 0.25), (0.1, 0.25, 0.4, 0.3))
-
-
-@dataclass
-class Around:
-    before: str = "Before. "
-    quote: str = AIR
-    after: str = " After."
-    path: Path | None = Path("/docs/notes.pdf")
-    sha256: str | None = "1" * 64
-
-
-@dataclass
-class PlacedQuote:
-    width: float = 595.0
-    height: float = 842.0
-    rectangles: Sequence[tuple[float, float, float, float]] = LINES
+AROUND = Surroundings("Before. ", AIR, " After.", Path("/docs/notes.pdf"), "1" * 64)
 
 
 @dataclass
 class PageReader:
     """Finds the quote of one file, as long as its hash is that of what was indexed."""
 
-    sha256: str = "1" * 64
     closed: bool = False
     asked: list[tuple[Any, ...]] = field(default_factory=list)
 
-    def place_quote(
-        self, path: Path, page: int, quote: str, checksum: str, *, before: str = "", after: str = ""
-    ) -> PlacedQuote | None:
+    def place_quote(self, path: Path, page: int, quote: str, checksum: str, *, before: str, after: str) -> Any:
         self.asked.append((path, page, quote, before, after))
-        return PlacedQuote() if checksum == self.sha256 else None
+        return PageQuote(595.0, 842.0, LINES) if checksum == AROUND.sha256 else None
 
     def render_page(self, path: Path, page: int, checksum: str, width: int) -> bytes | None:
-        return b"\x89PNG %d" % width if checksum == self.sha256 else None
+        return b"\x89PNG %d" % width if checksum == AROUND.sha256 else None
 
     def close(self) -> None:
         self.closed = True
@@ -59,7 +42,7 @@ async def asked(client: httpx.AsyncClient) -> str:
 
 async def test_a_quote_is_shown_on_the_page_of_its_pdf() -> None:
     reader = PageReader()
-    app = scripted_app(sources=Sources(lambda citation: Around(), reader))
+    app = scripted_app(sources=Sources(lambda citation: AROUND, reader))
     with client_of(app) as client:
         id_ = await asked(client)
         place = (await client.get(f"/api/runs/{id_}/citations/1")).json()
@@ -78,13 +61,13 @@ async def test_a_quote_is_shown_on_the_page_of_its_pdf() -> None:
 @pytest.mark.parametrize(
     ("around", "reader"),
     [
-        (Around(sha256="2" * 64), PageReader()),  # the file has changed
-        (Around(path=None, sha256=None), PageReader()),
-        (Around(path=Path("/docs/notes.md")), PageReader()),
-        (Around(), None),
+        (replace(AROUND, sha256="2" * 64), PageReader()),  # the file has changed
+        (replace(AROUND, path=None, sha256=None), PageReader()),
+        (replace(AROUND, path=Path("/docs/notes.md")), PageReader()),
+        (AROUND, None),
     ],
 )
-async def test_nothing_is_marked_when_unsure(around: Around, reader: PageReader | None) -> None:
+async def test_nothing_is_marked_when_unsure(around: Surroundings, reader: PageReader | None) -> None:
     with client_of(scripted_app(sources=Sources(lambda citation: around, reader))) as client:
         id_ = await asked(client)
         place = (await client.get(f"/api/runs/{id_}/citations/1")).json()
@@ -106,9 +89,9 @@ async def test_a_citation_stands_in_its_passage_where_nothing_else_is_known() ->
 async def test_the_page_of_somebody_elses_citation_is_not_shown() -> None:
     shown: list[Citation] = []
 
-    def around(citation: Citation) -> Around:
+    def around(citation: Citation) -> Surroundings:
         shown.append(citation)
-        return Around()
+        return AROUND
 
     with client_of(scripted_app(sources=Sources(around, PageReader()), access=tokens())) as client:
         id_ = (await client.post("/api/ask", json={"question": QUESTION}, headers=ANN)).headers["x-run-id"]

@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import httpx
 import pytest
 from fastapi import FastAPI
 
 from app.conversations.answering import ThreadAnswers
-from app.conversations.feedback import FeedbackFolder
 from app.conversations.store import Threads
 from app.conversations.thread import ThreadStorageError
 from app.server.runs import MOST_KEPT
@@ -22,6 +22,8 @@ from tests.integration.graph.sky import AIR, GOOD, QUESTION
 from tests.integration.server.scripted_server import (
     ANN,
     BOB,
+    CALLS,
+    FOLLOW_UP,
     Models,
     client_of,
     events_of,
@@ -30,9 +32,6 @@ from tests.integration.server.scripted_server import (
     tokens,
     until,
 )
-
-FOLLOW_UP = "And at night?"
-CALLS = Counter(retrieve=1, relevance=2, draft=1, support=1, usefulness=1)
 
 
 @contextmanager
@@ -185,16 +184,6 @@ async def test_the_runs_of_a_thread_are_never_forgotten(tmp_path: Path) -> None:
         assert Counter(events) == Counter(drafts) - Counter(line for line in drafts if "draft_token" in line)
 
 
-async def test_feedback_on_a_run_that_only_its_thread_still_has(tmp_path: Path) -> None:
-    threads, feedback = Threads(tmp_path / "threads"), FeedbackFolder(tmp_path / "feedback")
-    with client_of(app := scripted_app(feedback=feedback, threads=threads)) as client:
-        run = await asked(client, app, await begun(client))
-    with client_of(scripted_app(feedback=feedback, threads=threads)) as client:
-        assert (await client.post(f"/api/runs/{run}/feedback", json={"judgement": "right"})).status_code == 200
-    assert [label.run for label in feedback.labels()] == [run]
-    threads.close()
-
-
 async def test_a_thread_is_exported_with_the_evidence_of_every_answer(tmp_path: Path) -> None:
     with app_in(tmp_path) as app, client_of(app) as client:
         thread = await begun(client, title="<b>Sky</b>")
@@ -216,10 +205,7 @@ async def test_a_thread_is_exported_with_the_evidence_of_every_answer(tmp_path: 
 async def test_a_result_that_cannot_be_kept_is_given_and_the_client_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(*_: object) -> None:
-        raise ThreadStorageError("The disk is full.")
-
-    monkeypatch.setattr(Threads, "finish", full)
+    monkeypatch.setattr(Threads, "finish", Mock(side_effect=ThreadStorageError("The disk is full.")))
     with app_in(tmp_path) as app, client_of(app) as client:
         thread = await begun(client)
         run = await asked(client, app, thread)
@@ -228,16 +214,6 @@ async def test_a_result_that_cannot_be_kept_is_given_and_the_client_is_told(
         assert events["not_kept"] == {"message": "The disk is full."}
         assert events["finished"]["result"]["answer"] == GOOD
         assert [(one["state"], one["answer"]) for one in await turns_of(client, thread)] == [("finished", GOOD)]
-
-
-async def test_a_client_that_has_seen_more_events_than_there_are_gets_all(tmp_path: Path) -> None:
-    with app_in(tmp_path) as app, client_of(app) as client:
-        run = await asked(client, app, await begun(client))
-        headers = {"Last-Event-ID": "10000"}
-        async with client.stream("GET", f"/api/runs/{run}/events", headers=headers) as response:
-            numbers = [int(number) async for number, _, _ in events_of(response)]
-        assert numbers == list(range(1, len(numbers) + 1))
-        assert len(numbers) > 5
 
 
 def test_a_server_that_ends_in_order_leaves_its_question_to_the_next(tmp_path: Path) -> None:

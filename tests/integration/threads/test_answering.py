@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable
 from contextlib import aclosing
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from langgraph.checkpoint.sqlite import SqliteSaver
@@ -20,11 +21,7 @@ from app.results.events import Finished, NodeFinished, NodeStarted
 from core.errors import RequestError
 from run.context import Context
 from tests.integration.graph.sky import GOOD, QUESTION
-from tests.integration.server.scripted_server import Models
-
-FOLLOW_UP = "And at night?"
-CALLS = Counter(retrieve=1, relevance=2, draft=1, support=1, usefulness=1)
-
+from tests.integration.server.scripted_server import CALLS, FOLLOW_UP, Models
 
 Opener = Callable[..., ThreadTables]
 
@@ -34,19 +31,17 @@ class Died(BaseException):
 
 
 class Mortal(Models):
-    """Scripted models; the process dies, or what else ``harm`` does happens, at the n-th call of a kind."""
+    """Scripted models; the process dies, or another ``error`` comes, at the n-th call of a kind."""
 
-    def __init__(self, kind: str = "", turn: int = 1, harm: Callable[[], None] | None = None) -> None:
+    def __init__(self, kind: str, turn: int = 1, error: BaseException | type[Died] = Died) -> None:
         super().__init__()
-        self.kind, self.turn, self.harm = kind, turn, harm
+        self.kind, self.turn, self.error = kind, turn, error
 
     async def wait(self, kind: str) -> None:
         await super().wait(kind)
         if (kind, self.calls.count(kind)) == (self.kind, self.turn):
             await asyncio.sleep(0.05)  # what runs beside it finishes, and is kept
-            if self.harm is None:
-                raise Died
-            self.harm()
+            raise self.error
 
 
 @pytest.fixture
@@ -129,26 +124,18 @@ async def test_a_follow_up_is_asked_after_what_was_said(answers: ThreadAnswers) 
     assert [turn.replaced for turn in answers.threads.turns(thread)] == [False, True, True, False]
 
 
-@pytest.mark.parametrize(
-    ("dies_at", "turn", "again"),
-    [
-        ("retrieve", 1, {"retrieve": 1}),
-        ("relevance", 2, {"relevance": 2}),
-        ("draft", 1, {"draft": 1}),
-        ("support", 1, {"support": 1}),
-        ("usefulness", 1, {"usefulness": 1}),
-    ],
-)
+@pytest.mark.parametrize("dies_at", CALLS)
 async def test_a_question_that_a_crash_cut_off_goes_on_at_its_node(
-    answers: ThreadAnswers, open_threads: Opener, dies_at: str, turn: int, again: dict[str, int]
+    answers: ThreadAnswers, open_threads: Opener, dies_at: str
 ) -> None:
-    first, second = Mortal(dies_at, turn), Models()
+    turns = CALLS[dies_at]  # of which the process dies in the last
+    first, second = Mortal(dies_at, turns), Models()
     begun = await die(answers, first.rag())
     after = crash(answers, open_threads)
     ((owner, found),) = after.unfinished()
     assert (owner, found) == ("", begun)
     events = await events_of(after, found, second.rag())
-    assert Counter(first.calls) + Counter(second.calls) - CALLS == Counter(again)
+    assert Counter(first.calls) + Counter(second.calls) - CALLS == Counter({dies_at: turns})
     require_finished(after, begun, events)
 
 
@@ -179,10 +166,7 @@ async def test_a_question_that_was_cut_off_between_two_nodes_pays_nothing_again(
 async def test_a_question_whose_result_was_not_kept_before_the_crash_pays_nothing_again(
     answers: ThreadAnswers, open_threads: Opener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def failing(*_: object) -> None:
-        raise Died
-
-    monkeypatch.setattr(answers.threads, "finish", failing)
+    monkeypatch.setattr(answers.threads, "finish", Mock(side_effect=Died))
     begun = await die(answers, Models().rag())
     after, models = crash(answers, open_threads), Models()
     await events_of(after, begun, models.rag())
@@ -227,13 +211,9 @@ async def test_a_question_that_a_person_ends_is_cancelled(answers: ThreadAnswers
 
 async def test_a_question_that_fails_says_why(answers: ThreadAnswers) -> None:
     thread = answers.threads.create().id
-
-    def fail() -> None:
-        raise RequestError("The index is gone.")
-
     turn = answers.begin(thread, QUESTION)
     with pytest.raises(RequestError, match="gone"):
-        await events_of(answers, turn, Mortal("draft", harm=fail).rag())
+        await events_of(answers, turn, Mortal("draft", error=RequestError("The index is gone.")).rag())
     kept = answers.threads.turn(turn.run)
     assert (kept.state, kept.message) == ("failed", "The index is gone.")
     assert (await ask(answers, thread, replaces=turn.run)).state == "finished"
@@ -319,11 +299,7 @@ async def test_a_checkpoint_that_cannot_be_written_costs_nothing(
     answers: ThreadAnswers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     models = Models()
-
-    def full(*_: object, **__: object) -> None:
-        raise sqlite3.OperationalError("database or disk is full")
-
-    monkeypatch.setattr(SqliteSaver, "put", full)
+    monkeypatch.setattr(SqliteSaver, "put", Mock(side_effect=sqlite3.OperationalError("database or disk is full")))
     begun = answers.begin(answers.threads.create().id, QUESTION)
     await events_of(answers, begun, models.rag())
     assert (Counter(models.calls), answers.threads.turn(begun.run).state) == (CALLS, "finished")

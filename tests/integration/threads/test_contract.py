@@ -5,8 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from app.conversations.tables import ThreadTables
-from app.conversations.thread import NotLastTurnError, ThreadBusyError, UnknownThreadError
-from core.errors import RequestError
+from app.conversations.thread import ThreadBusyError, UnknownThreadError
 from tests.turns import QUESTION, answered, asked, result
 
 Opener = Callable[..., ThreadTables]
@@ -42,15 +41,6 @@ def test_the_confidence_of_answers_is_found_by_their_calibration(threads: Thread
     threads.finish(asked(threads, thread.id), withheld, "")
     assert sorted(threads.confidences("library-1")) == [0.7, 0.9]
     assert threads.confidences("library-12") == [0.2]
-
-
-def test_threads_are_still_there_when_they_are_opened_again(threads: ThreadTables, open_threads: Opener) -> None:
-    thread = threads.create(title="Sky")
-    answered(threads, thread.id)
-    threads.close()
-    again = open_threads()
-    assert [(one.id, one.title, one.turns) for one in again.list()] == [(thread.id, "Sky", 1)]
-    assert questions_before(again, thread.id) == [QUESTION]
 
 
 def test_the_last_changed_thread_comes_first_and_is_named_after_its_question(threads: ThreadTables) -> None:
@@ -109,14 +99,6 @@ def test_what_is_finished_cannot_be_ended(threads: ThreadTables) -> None:
     assert threads.turn(turn.run).state == "finished"
 
 
-def test_only_the_last_question_can_be_corrected(threads: ThreadTables) -> None:
-    thread = threads.create().id
-    first = answered(threads, thread)
-    answered(threads, thread)
-    with pytest.raises(NotLastTurnError):
-        asked(threads, thread, replaces=first.run)
-
-
 def test_a_long_conversation_gives_the_last_turns(threads: ThreadTables) -> None:
     thread = threads.create().id
     for number in range(1, 32):
@@ -130,11 +112,6 @@ def test_a_title_is_a_short_line(threads: ThreadTables, title: str) -> None:
     assert len(kept) <= 80
     assert kept.isprintable()
     assert kept in {"x" * 79 + "…", "abc", "two lines"}
-
-
-def test_an_empty_title_is_refused(threads: ThreadTables) -> None:
-    with pytest.raises(RequestError, match="title is empty"):
-        threads.rename(threads.create().id, "\u200b \n")
 
 
 def test_a_thread_is_free_again_as_soon_as_its_block_ends(threads: ThreadTables) -> None:

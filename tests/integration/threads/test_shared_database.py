@@ -1,4 +1,4 @@
-"""The schema that servers share in a real PostgreSQL: who makes it, what is refused, and what a crash leaves."""
+"""The schema that servers share in a real PostgreSQL: who makes it, and what is refused."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -9,12 +9,11 @@ import pytest
 
 from core.errors import RequestError
 from tests.integration.postgres_server import as_role, one_sentence
-from tests.turns import QUESTION, answered
+from tests.turns import answered
 
 psycopg = pytest.importorskip("psycopg", reason="psycopg is not installed: pip install -r requirements-postgres.txt")
 from psycopg import sql  # noqa: E402
 
-from app.conversations.postgres import database  # noqa: E402
 from app.conversations.postgres.threads import SharedThreads  # noqa: E402
 
 pytestmark = pytest.mark.postgres
@@ -71,27 +70,6 @@ def test_a_role_that_may_make_no_schemas_is_given_one(
         assert threads.get(thread).turns == 1
 
 
-def test_a_migration_that_is_cut_leaves_nothing(
-    admin: psycopg.Connection[Any], postgres_url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    whole = database.MIGRATIONS
-    cut = (*whole[0][:6], "SELECT pg_terminate_backend(pg_backend_pid())")
-    monkeypatch.setattr(database, "MIGRATIONS", (cut,))
-    refused(postgres_url, "cannot be reached")
-    assert tables(admin) == 0
-    monkeypatch.setattr(database, "MIGRATIONS", whole)
-    with closing(SharedThreads(postgres_url)) as threads:
-        thread = threads.create().id
-        answered(threads, thread)
-    column = "ALTER TABLE turns ADD COLUMN new int"
-    monkeypatch.setattr(database, "MIGRATIONS", (*whole, (column, "SELECT 1 / 0")))
-    refused(postgres_url, "division by zero")
-    monkeypatch.setattr(database, "MIGRATIONS", (*whole, (column,)))
-    with closing(SharedThreads(postgres_url)) as threads:
-        assert [turn.question for turn in threads.turns(thread)] == [QUESTION]
-    assert admin.execute("SELECT value FROM meta WHERE key = 'format'").fetchone() == (str(len(whole) + 1),)
-
-
 def test_servers_that_begin_at_once_make_it_once(postgres_url: str) -> None:
     with ThreadPoolExecutor(6) as pool, ExitStack() as stack:
         made = list(pool.map(lambda _: SharedThreads(postgres_url), range(6)))
@@ -107,20 +85,6 @@ def test_a_role_without_rights_is_told(
     refused(as_role(postgres_url, role), "threads and runs .* may be read only")
     admin.execute("DROP SCHEMA selfrag CASCADE")
     refused(as_role(postgres_url, role), "this role may not make them")
-
-
-def test_a_server_that_only_reads_is_told(
-    threads: SharedThreads, admin: psycopg.Connection[Any], postgres_url: str
-) -> None:
-    """As a replica."""
-    (name,) = admin.execute("SELECT current_database()").fetchone() or ("",)
-    read_only = sql.SQL("ALTER DATABASE {} SET default_transaction_read_only = on").format(sql.Identifier(name))
-    admin.execute(read_only)
-    refused(postgres_url, "threads and runs .* may be read only")
-    with psycopg.connect(postgres_url, autocommit=True) as writer:
-        writer.execute("SET default_transaction_read_only = off")
-        writer.execute("DROP SCHEMA selfrag CASCADE")
-    refused(postgres_url, "this role may not make them")
 
 
 def test_what_is_said_in_a_thread_is_never_syntax(threads: SharedThreads) -> None:

@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Callable
 import pytest
 
 from app.results.events import DraftToken, Event
-from app.server.runs import INTERNAL, QueueFullError, Run, RunEvent, Runs, UnknownRunError
+from app.server.runs import INTERNAL, QueueFullError, Run, RunEvent, Runs
 from core.errors import ModelError
 
 
@@ -33,18 +33,6 @@ def kinds(run: Run) -> list[str]:
 
 async def followed(run: Run, after: int = 0) -> list[RunEvent]:
     return [event async for event in run.follow(after)]
-
-
-async def test_no_more_run_at_once_than_may_and_those_that_wait_come_in_order() -> None:
-    runs, gate = Runs(at_once=2, queue=10), asyncio.Event()
-    started = [runs.start(Run(str(number)), asking(gate=gate)) for number in range(5)]
-    for _ in range(5):
-        await asyncio.sleep(0)
-    assert [run.state for run in started] == ["running", "running", "queued", "queued", "queued"]
-    gate.set()
-    for run in started:
-        await run.wait()
-    assert runs.count("running") == runs.count("queued") == 0
 
 
 async def test_followers_see_the_same_whenever_they_come() -> None:
@@ -78,18 +66,6 @@ async def test_a_run_that_fails_says_so_in_a_sentence_without_insides(error: Exc
     run = runs.start(Run("why"), asking(error=error))
     await run.wait()
     assert (run.state, run.error, run.events[-1].data) == ("failed", error, {"message": said})
-
-
-async def test_a_run_is_its_owners_alone() -> None:
-    runs = Runs(at_once=1, queue=0)
-    run = runs.start(Run("why", "ann"), asking())
-    await run.wait()
-    assert runs.get(run.id, "ann") is run
-    assert runs.of("ann") == [run]
-    assert runs.of("bob") == runs.of() == []
-    for owner in ("bob", ""):
-        with pytest.raises(UnknownRunError):
-            runs.get(run.id, owner)
 
 
 async def test_the_oldest_ended_runs_of_an_owner_are_forgotten() -> None:
