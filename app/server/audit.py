@@ -11,6 +11,7 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
+from app.server.errors import StorageError
 from core.errors import RequestError
 from core.files import make_private_folder, open_regular
 from core.json_lines import append, open_lines
@@ -113,5 +114,5 @@ def changed(path: Path, chain: Chain) -> RequestError:
     )
 
 
-def _unwritable(path: Path, error: OSError) -> RequestError:
-    return RequestError(f"The audit log {shown(path)} cannot be written ({error.strerror}): nothing is asked without.")
+def _unwritable(path: Path, error: OSError) -> StorageError:
+    return StorageError(f"The audit log {shown(path)} cannot be written ({error.strerror}): nothing is asked without.")

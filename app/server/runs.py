@@ -45,7 +45,7 @@ class QuotaError(QueueFullError):
 
     def __init__(self, what: str, most: int, retry_after: int) -> None:
         RequestError.__init__(
-            self, f"You have used the {most:,} {what} that you have a day: ask again tomorrow, in UTC."
+            self, f"Your quota of {what} for a day, {most:,}, is used up: ask again tomorrow, in UTC."
         )
         self.retry_after = retry_after
 

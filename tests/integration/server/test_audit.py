@@ -126,7 +126,7 @@ async def test_a_question_that_cannot_be_recorded_is_not_asked(tmp_path: Path, m
     monkeypatch.setattr(audit, "append", Mock(side_effect=OSError(errno.EIO, "Input/output error")))
     with recording(tmp_path / "audit.jsonl") as app, client_of(app) as client:
         refused = await client.post("/api/ask", json=ASK, headers=ANN)
-        assert (refused.status_code, "nothing is asked without" in refused.text) == (400, True)
+        assert (refused.status_code, "nothing is asked without" in refused.text) == (507, True)
         assert (await client.get("/api/runs", headers=ANN)).json() == {"runs": []}
     assert entries(tmp_path / "audit.jsonl") == []
 
@@ -149,7 +149,9 @@ def test_a_line_of_which_a_part_could_be_written_leaves_the_log_whole(
     assert [one["question"] for one in entries(tmp_path / "audit.jsonl")] == ["two"]
 
 
-@pytest.mark.parametrize(("quota", "what"), [(Quota(questions=2), "2 questions"), (Quota(tokens=1), "1 tokens")])
+@pytest.mark.parametrize(
+    ("quota", "what"), [(Quota(questions=2), "of questions for a day, 2"), (Quota(tokens=1), "of tokens for a day, 1")]
+)
 async def test_a_person_asks_no_more_than_the_quota_of_the_day_also_after_a_restart(
     tmp_path: Path, quota: Quota, what: str
 ) -> None:
@@ -176,7 +178,7 @@ async def test_what_an_agent_reads_is_recorded_and_what_it_verifies_counts(tmp_p
             await called(agent, "verify_claim", claim="Air scatters blue light.", question=QUESTION)
             refused = await agent.call_tool("verify_claim", {"claim": "Air scatters blue light."})
             assert refused.is_error
-            assert "1 questions" in str(refused.content)
+            assert "questions for a day, 1," in str(refused.content)
     assert [(one["what"], one["documents"]) for one in entries(path)] == [("verified", ["/docs/notes.txt"])]
 
 
