@@ -18,7 +18,7 @@ from retrieval.question_terms import WEIGHTS, idf, terms_of
 _RANKED = 10_000  # occurrences of a question's terms up to which FTS5 ranks them all
 _LISTED = 50_000  # matches of the rarest terms that are listed beyond that
 _CANDIDATES = 1_000  # of these are ranked by all terms
-_RARE = 6  # one who may read a part lists a term that at most one in so many of these passages has
+_RARE = 10  # one who may read a part lists a term that at most one in so many of these passages has
 _BLOCKS, _BLOCK = 64, 16  # of passages, evenly spread over those that one may read: in these each term is counted
 _HIGHEST = (1 << 63) - 1
 _MATCHES = "SELECT rowid FROM words WHERE words MATCH ? AND rowid BETWEEN ? AND ? LIMIT ?"

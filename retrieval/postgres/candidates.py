@@ -17,7 +17,7 @@ from retrieval.unit_vectors import Vectors
 _BREADTH = 200  # candidates of a search in the vectors' graph: of a million, 0.95 and more of the nearest are found
 _LISTED = 20_000  # matches of a question's rarest words that are listed
 _RANKED = 1_000  # of these are ranked by all words
-_RARE = 6  # one who may read a part lists a word that at most one in so many of these passages has
+_RARE = 15  # one who may read a part lists a word that at most one in so many of these passages has
 _DRAWN = 2_000  # passages of which it is counted how many have a word, where not all may be read
 _K1, _B = 1.2, 0.75  # as in FTS5
 
@@ -40,6 +40,8 @@ WITH found AS MATERIALIZED (
 # + 0 keeps the planner from the graph.
 _BY_COMPARISON = f"SELECT id {_MATCHING} ORDER BY (vector <#> %(vector)s::halfvec) + 0, id LIMIT %(count)s"
 _WITH_WORD = f"SELECT id {_MATCHING} AND words @@ %(word)s::tsquery LIMIT %(left)s"
+# An array of documents is compared one by one; a subquery is hashed, which pays where all matches are listed.
+_HASHED = ("= ANY(%(documents)s)", "IN (SELECT unnest(%(documents)s::bigint[]))")
 _OF_DOCUMENTS = "SELECT words FROM passages WHERE document = ANY(%s) ORDER BY document, id LIMIT %s"
 
 
@@ -149,14 +151,16 @@ class Found:
     def _with_rare_words(self, known: Sequence[tuple[float, str]], weights: dict[str, float]) -> list[int]:
         """Return the passages with the greatest total weight of rare words; ``known`` has the rarest first."""
         only, left = self._only, _LISTED
+        statement = _WITH_WORD
         if only.own_statistics:
             left = max(_RANKED, min(left, only.passages // _RARE))
+            statement = _WITH_WORD.replace(*_HASHED) if only.passages > EXACT else _WITH_WORD
         sums: defaultdict[int, float] = defaultdict(float)
         for number, word in known:
             if sums and (left <= 0 or ((only.all_match or only.own_statistics) and number > left)):
                 break
             parameters = only.parameters | {"word": f"'{word}'", "left": None if only.own_statistics else max(left, 1)}
-            found = self._connection.execute(_WITH_WORD.encode(), parameters).fetchall()
+            found = self._connection.execute(statement.encode(), parameters).fetchall()
             left -= len(found)
             for (id_,) in found:
                 sums[id_] += weights[word]

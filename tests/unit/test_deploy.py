@@ -10,6 +10,7 @@ import kubernetes_validate
 import pytest
 import yaml
 
+from app.server.metrics import Metrics
 from app.settings import Settings
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
@@ -52,3 +53,13 @@ def test_each_setting_that_is_named_exists_and_the_health_check_asks_what_the_pr
     (server,) = (one for one in MANIFESTS if one["metadata"]["name"] == "self-rag-server")
     probe = server["spec"]["template"]["spec"]["containers"][0]["readinessProbe"]["httpGet"]["path"]
     assert probe in json.loads(health[1])[2]
+
+
+def test_the_dashboard_and_the_alerts_name_what_the_server_measures_and_each_of_it_is_explained() -> None:
+    measured = set(re.findall(r"^# HELP (selfrag_\w+?)(?:_created)? ", Metrics().text().decode(), re.MULTILINE))
+    measured |= {"selfrag_runs_queued", "selfrag_runs_running"}  # of a server that answers
+    texts = [(DEPLOY / name).read_text() for name in ("dashboard.json", "alerts.yaml")]
+    named = {name.removesuffix("_bucket") for text in texts for name in re.findall(r"\bselfrag_\w+", text)}
+    assert named == {name + "_total" if name + "_total" in measured else name for name in measured}
+    told = (DEPLOY.parent / "docs" / "operations.md").read_text()
+    assert all(f"`{name}`" in told for name in named)

@@ -76,8 +76,13 @@ def test_what_is_put_is_found_by_another_process_too(opened: Open) -> None:
     assert document.metadata == {"page": 3, "offset": 7, "kind": ["a", 1], "title": "Fees"}
 
 
+@pytest.mark.parametrize("listed", [1_000, 2])
 @pytest.mark.parametrize("search", ["hybrid", "vectors", "bm25"])
-def test_what_a_reader_may_not_see_counts_for_nothing_in_what_they_find(opened: Open, search: str) -> None:
+def test_what_a_reader_may_not_see_counts_for_nothing_in_what_they_find(
+    opened: Open, search: str, listed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("retrieval.postgres.candidates._RANKED", listed)
+    monkeypatch.setattr("retrieval.postgres.candidates.EXACT", listed)
     texts = ["The fee is low.", "The fee of the lender is high, as each lender says.", "Paris lies by the river."]
     store, asked = put(opened(), file("/d/open.txt", texts)), "the fee of a lender by the river"
 
@@ -91,7 +96,7 @@ def test_what_a_reader_may_not_see_counts_for_nothing_in_what_they_find(opened: 
     secret = [f"The lender {number} knows the lender's river. " * (1 + number % 3) for number in range(40)]
     put(store, file("/d/secret.txt", secret))
     assert found() == before
-    assert len(before) == len(texts)
+    assert len(before) == len(texts) or listed == len(before)
     assert len(store.similarity_search(asked, 60)) > len(texts)
 
 
