@@ -17,7 +17,7 @@ from retrieval.unit_vectors import Vectors
 _BREADTH = 200  # candidates of a search in the vectors' graph: of a million, 0.95 and more of the nearest are found
 _LISTED = 20_000  # matches of a question's rarest words that are listed
 _RANKED = 1_000  # of these are ranked by all words
-_RARE = 15  # one who may read a part lists a word that at most one in so many of these passages has
+_RARE = 15  # where some documents are searched, words are listed that at most one in so many of their passages has
 _DRAWN = 2_000  # passages of which it is counted how many have a word, where not all may be read
 _K1, _B = 1.2, 0.75  # as in FTS5
 
@@ -61,7 +61,8 @@ class Condition:
             self._documents = [one for one in found if one[0] in matched]
         first, last = filter_.pages or (None, None)
         since, until = (day and day.isoformat() for day in (filter_.since, filter_.until))
-        self._narrowed = documents is None or any((first, since, until))  # to some passages of the documents
+        self.narrowed = any((first, since, until))  # to some passages of the documents
+        self.of_documents = documents is not None and not self.narrowed
         self.passages = int(sum(passages for _, _, passages in self._documents))
         self.parameters = {"documents": documents, "first": first, "last": last, "since": since, "until": until}
 
@@ -69,7 +70,7 @@ class Condition:
         """Return the number of passages that match, counted up to ``most``; of all, it is known."""
         if self.all_match:
             return count_passages(connection)
-        if not self._narrowed:
+        if self.of_documents:
             return min(most, self.passages)
         row: Any = connection.execute(_COUNT.encode(), self.parameters | {"most": most}).fetchone()
         return int(row[0])
@@ -134,10 +135,11 @@ class Found:
             frequencies = {word: float(passages) for word, passages, _ in rows}
             tokens = sum(tokens for word, _, tokens in rows if not word)
         total = frequencies.pop("", 0)
-        known = sorted((passages, word) for word, passages in frequencies.items() if passages > 0)
-        if not known or not total:
+        weights = {word: idf(passages, total) for word, passages in frequencies.items() if passages > 0}
+        if not weights or not total:
             return []
-        weights = {word: idf(passages, total) for passages, word in known}
+        share = self._only.passages / total if self._only.of_documents else 1.0
+        known = sorted((frequencies[word] * share, word) for word in weights)
         scores = self._ranked(self._with_rare_words(known, weights), weights, tokens / total)
         return sorted(scores.items(), key=lambda pair: (-pair[1], pair[0]))[:count]
 
@@ -150,16 +152,16 @@ class Found:
 
     def _with_rare_words(self, known: Sequence[tuple[float, str]], weights: dict[str, float]) -> list[int]:
         """Return the passages with the greatest total weight of rare words; ``known`` has the rarest first."""
-        only, left = self._only, _LISTED
-        statement = _WITH_WORD
-        if only.own_statistics:
+        only, left, statement = self._only, _LISTED, _WITH_WORD
+        if only.of_documents:
             left = max(_RANKED, min(left, only.passages // _RARE))
             statement = _WITH_WORD.replace(*_HASHED) if only.passages > EXACT else _WITH_WORD
+        all_listed = only.of_documents or only.own_statistics
         sums: defaultdict[int, float] = defaultdict(float)
         for number, word in known:
-            if sums and (left <= 0 or ((only.all_match or only.own_statistics) and number > left)):
+            if sums and (left <= 0 or (not only.narrowed and number > left)):
                 break
-            parameters = only.parameters | {"word": f"'{word}'", "left": None if only.own_statistics else max(left, 1)}
+            parameters = only.parameters | {"word": f"'{word}'", "left": None if all_listed else max(left, 1)}
             found = self._connection.execute(statement.encode(), parameters).fetchall()
             left -= len(found)
             for (id_,) in found:
