@@ -20,6 +20,7 @@ _LISTED = 50_000  # matches of the rarest terms that are listed beyond that
 _CANDIDATES = 1_000  # of these are ranked by all terms
 _RARE = 10  # one who may read a part lists a term that at most one in so many of these passages has
 _BLOCKS, _BLOCK = 64, 16  # of passages, evenly spread over those that one may read: in these each term is counted
+_ENOUGH = 100  # candidates among these, without which a common term is listed too
 _HIGHEST = (1 << 63) - 1
 _MATCHES = "SELECT rowid FROM words WHERE words MATCH ? AND rowid BETWEEN ? AND ? LIMIT ?"
 _BM25 = f"bm25({', '.join(map(str, WEIGHTS))})"
@@ -40,37 +41,32 @@ def search_keywords(
     count: int,
     passages: int,
     only: Ids | None = None,
-    *,
-    own_statistics: bool = False,
 ) -> list[tuple[int, float]]:
-    """Return the ``count`` best of ``passages`` by BM25 as (id, score), best first; ``only`` are allowed ids.
+    """Return the ``count`` best of ``passages`` by BM25 as (id, score), best first; ``only`` are allowed ids, sorted.
 
-    Where the question's terms occur more than 10,000 times, only 1,000 candidates are ranked. With ``own_statistics``
-    the frequencies are those of ``only``: how often a word stands in what one may not read would show in the order.
+    Where the question's terms occur more than 10,000 times, only 1,000 candidates are ranked. Those allowed are ranked
+    as if there were no others: how often a word stands in what one may not read would show in the order.
     """
     terms = fts_terms(question)
     if not terms or (only is not None and not len(only)):
         return []
-    if own_statistics and only is not None:
+    if only is not None:
         return _rank_among(connection, terms, only)[:count]
     query = " OR ".join(terms)
     if passages * len(terms) <= _RANKED:
-        return _rank_all(connection, query, count, only)
+        return _rank_all(connection, query, count)
     count_matches = "SELECT count(*) FROM words WHERE words MATCH ?"
     occurrences = [(int(connection.execute(count_matches, (term,)).fetchone()[0]), term) for term in terms]
     if sum(number for number, _ in occurrences) <= _RANKED:
-        return _rank_all(connection, query, count, only)
+        return _rank_all(connection, query, count)
     known = sorted((number, term) for number, term in occurrences if number)
     weights = {term: idf(number, passages) for number, term in known}
-    candidates = _candidates(connection, known, weights, only)
+    candidates = _candidates(connection, known, weights)
     return _rank_candidates(connection, candidates, weights)[:count]
 
 
 def _rank_among(connection: sqlite3.Connection, terms: Sequence[str], only: Ids) -> list[tuple[int, float]]:
-    """Rank as if there were no other passages than ``only``, which are sorted.
-
-    The matches of the rarest terms are listed; how many have one of the others is estimated.
-    """
+    """Rank ``only``; the matches of the rarest terms are listed, and how many have one of the others is estimated."""
     if len(only) <= _CANDIDATES:
         return _rank_candidates(connection, only.tolist(), dict.fromkeys(terms))
     readable, sums = np.zeros(int(only[-1]) + 1, dtype=bool), np.zeros(int(only[-1]) + 1)
@@ -85,10 +81,10 @@ def _rank_among(connection: sqlite3.Connection, terms: Sequence[str], only: Ids)
     counts = {term: sum(len(matches(term, at, at + _BLOCK - 1)) for at in starts) for term in terms}
     each = len(only) / (_BLOCK * _BLOCKS)
     weights: dict[str, float | None] = {}
-    left = most = max(_CANDIDATES, min(_LISTED, len(only) // _RARE))
+    left = max(_CANDIDATES, min(_LISTED, len(only) // _RARE))
     for term in sorted(terms, key=lambda term: counts[term]):
         number = each * counts[term]
-        if left == most or number <= left:
+        if number <= left or np.count_nonzero(sums) < _ENOUGH:
             found = matches(term, 0, -1)
             left, number = left - len(found), len(found)
             sums[found] += idf(number, len(only)) if number else 0
@@ -109,37 +105,24 @@ def keyword_index_seal(connection: sqlite3.Connection) -> int:
     return seal
 
 
-def _rank_all(connection: sqlite3.Connection, query: str, count: int, only: Ids | None) -> list[tuple[int, float]]:
-    # A condition in the statement would make FTS5 run the query anew for each passage that meets it.
-    rows = connection.execute(
-        f"SELECT rowid, -rank FROM words WHERE words MATCH ? AND rank MATCH '{_BM25}' ORDER BY rank LIMIT ?",  # noqa: S608
-        (query, count if only is None else -1),
-    )
-    if only is None:
-        return list(rows)
-    allowed = set(only.tolist())
-    return [row for row in rows if row[0] in allowed][:count]
+def _rank_all(connection: sqlite3.Connection, query: str, count: int) -> list[tuple[int, float]]:
+    statement = f"SELECT rowid, -rank FROM words WHERE words MATCH ? AND rank MATCH '{_BM25}' ORDER BY rank LIMIT ?"  # noqa: S608
+    return list(connection.execute(statement, (query, count)))
 
 
 def _candidates(
-    connection: sqlite3.Connection,
-    known: Sequence[tuple[int, str]],
-    weights: dict[str, float],
-    only: Ids | None,
+    connection: sqlite3.Connection, known: Sequence[tuple[int, str]], weights: dict[str, float]
 ) -> list[int]:
     """Return the passages with the greatest total weight of rare terms; ``known`` has the rarest first."""
     left = _LISTED
     ids: list[Ids] = []
     scores: list[npt.NDArray[np.float64]] = []
-    first, last = (0, _HIGHEST) if only is None else (int(only[0]), int(only[-1]))
     for number, term in known:
-        if (ids and left <= 0) or (only is None and ids and number > left):
+        if ids and number > left:
             break
-        rows = connection.execute(_MATCHES, (term, first, last, max(left, 1)))
+        rows = connection.execute(_MATCHES, (term, 0, _HIGHEST, left))
         found = np.fromiter(chain.from_iterable(rows), dtype=np.int64)
         left -= len(found)
-        if only is not None:
-            found = found[np.isin(found, only)]
         ids.append(found)
         scores.append(np.full(len(found), weights[term]))
     unique, positions = np.unique(np.concatenate(ids), return_inverse=True)

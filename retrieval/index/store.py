@@ -117,7 +117,7 @@ class PassageStore(Store):
         if not self._keyword_index_checked and not keyword_index_is_intact(self.database.folder, snapshot):
             raise damaged()
         self._keyword_index_checked = True  # once: passages that it has lost would silently never be found
-        return _Found(snapshot, self.vectors, query, vector, self._fitting(snapshot, only, visible), bool(visible))
+        return _Found(snapshot, self.vectors, query, vector, self._fitting(snapshot, only, visible))
 
     def _fitting(self, snapshot: Snapshot, only: Filter | None, visible: Visible | None) -> Ids | None:
         if not only and not visible:
@@ -135,16 +135,13 @@ class _Found:
     query: str
     vector: Vectors
     only: Ids | None
-    own_statistics: bool
 
     def near(self, count: int) -> list[int]:
         return self.vectors.search(self.snapshot, self.vector, count, self.only)
 
     def by_words(self, count: int) -> list[tuple[int, float]]:
         snapshot = self.snapshot
-        return search_keywords(
-            snapshot.connection, self.query, count, snapshot.passages, self.only, own_statistics=self.own_statistics
-        )
+        return search_keywords(snapshot.connection, self.query, count, snapshot.passages, self.only)
 
     def passages(self, ids: Sequence[int]) -> dict[int, Document]:
         found = rows.get_passages(self.snapshot.connection, ids)

@@ -18,6 +18,7 @@ _BREADTH = 200  # candidates of a search in the vectors' graph: of a million, 0.
 _LISTED = 20_000  # matches of a question's rarest words that are listed
 _RANKED = 1_000  # of these are ranked by all words
 _RARE = 15  # where some documents are searched, words are listed that at most one in so many of their passages has
+_ENOUGH = 100  # candidates among these, without which a common word is listed too
 _DRAWN = 2_000  # passages of which it is counted how many have a word, where not all may be read
 _K1, _B = 1.2, 0.75  # as in FTS5
 
@@ -157,9 +158,10 @@ class Found:
             left = max(_RANKED, min(left, only.passages // _RARE))
             statement = _WITH_WORD.replace(*_HASHED) if only.passages > EXACT else _WITH_WORD
         all_listed = only.of_documents or only.own_statistics
+        least = _ENOUGH if all_listed else 1
         sums: defaultdict[int, float] = defaultdict(float)
         for number, word in known:
-            if sums and (left <= 0 or (not only.narrowed and number > left)):
+            if len(sums) >= least and (left <= 0 or (not only.narrowed and number > left)):
                 break
             parameters = only.parameters | {"word": f"'{word}'", "left": None if all_listed else max(left, 1)}
             found = self._connection.execute(statement.encode(), parameters).fetchall()

@@ -92,7 +92,7 @@ def test_who_may_read_a_part_gets_the_order_of_a_library_of_that_part(shelf: Pas
 
     def ranked(store: PassageStore, only: list[int]) -> list[tuple[str, float]]:
         with store.database.reading() as connection:
-            best = search_keywords(connection, question, 10, 9, np.array(only), own_statistics=True)
+            best = search_keywords(connection, question, 10, 9, np.array(only))
             passages = rows.get_passages(connection, [id_ for id_, _ in best])
         return [(passages[id_].page_content, round(score, 6)) for id_, score in best]
 
