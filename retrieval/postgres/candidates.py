@@ -51,7 +51,6 @@ class Condition:
 
     def __init__(self, connection: Connection, filter_: Filter | None, visible: Visible | None) -> None:
         """Translate a filter for the state that the connection reads; only a ``visible`` path's passages match."""
-        self.all_match, self.own_statistics = not filter_ and not visible, visible is not None
         filter_ = filter_ or Filter()
         documents = None
         self._documents: list[Any] = []
@@ -63,16 +62,14 @@ class Condition:
         first, last = filter_.pages or (None, None)
         since, until = (day and day.isoformat() for day in (filter_.since, filter_.until))
         self.narrowed = any((first, since, until))  # to some passages of the documents
-        self.of_documents = documents is not None and not self.narrowed
+        self.of_documents = documents is not None
         self.passages = int(sum(passages for _, _, passages in self._documents))
         self.parameters = {"documents": documents, "first": first, "last": last, "since": since, "until": until}
 
     def count(self, connection: Connection, most: int) -> int:
         """Return the number of passages that match, counted up to ``most``; of all, it is known."""
-        if self.all_match:
-            return count_passages(connection)
-        if self.of_documents:
-            return min(most, self.passages)
+        if not self.narrowed:
+            return min(most, self.passages) if self.of_documents else count_passages(connection)
         row: Any = connection.execute(_COUNT.encode(), self.parameters | {"most": most}).fetchone()
         return int(row[0])
 
@@ -129,7 +126,7 @@ class Found:
         if not self._words:
             return []
         tokens = 0
-        if self._only.own_statistics:
+        if self._only.of_documents:
             frequencies = self._only.frequencies(self._connection, self._words)
         else:
             rows = list(self._connection.execute(_FREQUENCIES.encode(), (["", *self._words],)))
@@ -139,8 +136,7 @@ class Found:
         weights = {word: idf(passages, total) for word, passages in frequencies.items() if passages > 0}
         if not weights or not total:
             return []
-        share = self._only.passages / total if self._only.of_documents else 1.0
-        known = sorted((frequencies[word] * share, word) for word in weights)
+        known = sorted((frequencies[word], word) for word in weights)
         scores = self._ranked(self._with_rare_words(known, weights), weights, tokens / total)
         return sorted(scores.items(), key=lambda pair: (-pair[1], pair[0]))[:count]
 
@@ -157,13 +153,12 @@ class Found:
         if only.of_documents:
             left = max(_RANKED, min(left, only.passages // _RARE))
             statement = _WITH_WORD.replace(*_HASHED) if only.passages > EXACT else _WITH_WORD
-        all_listed = only.of_documents or only.own_statistics
-        least = _ENOUGH if all_listed else 1
+        least = _ENOUGH if only.of_documents else 1
         sums: defaultdict[int, float] = defaultdict(float)
         for number, word in known:
             if len(sums) >= least and (left <= 0 or (not only.narrowed and number > left)):
                 break
-            parameters = only.parameters | {"word": f"'{word}'", "left": None if all_listed else max(left, 1)}
+            parameters = only.parameters | {"word": f"'{word}'", "left": None if only.of_documents else max(left, 1)}
             found = self._connection.execute(statement.encode(), parameters).fetchall()
             left -= len(found)
             for (id_,) in found:
