@@ -35,6 +35,18 @@ async def followed(run: Run, after: int = 0) -> list[RunEvent]:
     return [event async for event in run.follow(after)]
 
 
+async def test_no_more_run_at_once_than_may_and_those_that_wait_come_in_order() -> None:
+    runs, gate = Runs(at_once=2, queue=10), asyncio.Event()
+    started = [runs.start(Run(str(number)), asking(gate=gate)) for number in range(5)]
+    for _ in range(5):
+        await asyncio.sleep(0)
+    assert [run.state for run in started] == ["running", "running", "queued", "queued", "queued"]
+    gate.set()
+    for run in started:
+        await run.wait()
+    assert runs.count("running") == runs.count("queued") == 0
+
+
 async def test_followers_see_the_same_whenever_they_come() -> None:
     runs, gate = Runs(at_once=1, queue=0), asyncio.Event()
     run = runs.start(Run("why"), asking(DraftToken("a"), DraftToken("b"), gate=gate))
