@@ -20,7 +20,7 @@ _LISTED = 50_000  # matches of the rarest terms that are listed beyond that
 _CANDIDATES = 1_000  # of these are ranked by all terms
 _RARE = 10  # one who may read a part lists a term that at most one in so many of these passages has
 _BLOCKS, _BLOCK = 64, 16  # of passages, evenly spread over those that one may read: in these each term is counted
-_ENOUGH = 100  # candidates among these, without which a common term is listed too
+_ENOUGH = 100  # candidates of few passages, without which a common term is listed too
 _HIGHEST = (1 << 63) - 1
 _MATCHES = "SELECT rowid FROM words WHERE words MATCH ? AND rowid BETWEEN ? AND ? LIMIT ?"
 _BM25 = f"bm25({', '.join(map(str, WEIGHTS))})"
@@ -82,9 +82,10 @@ def _rank_among(connection: sqlite3.Connection, terms: Sequence[str], only: Ids)
     each = len(only) / (_BLOCK * _BLOCKS)
     weights: dict[str, float | None] = {}
     left = max(_CANDIDATES, min(_LISTED, len(only) // _RARE))
+    least = _ENOUGH if len(only) <= 10 * _CANDIDATES else 1
     for term in sorted(terms, key=lambda term: counts[term]):
         number = each * counts[term]
-        if number <= left or np.count_nonzero(sums) < _ENOUGH:
+        if number <= left or np.count_nonzero(sums) < least:
             found = matches(term, 0, -1)
             left, number = left - len(found), len(found)
             sums[found] += idf(number, len(only)) if number else 0

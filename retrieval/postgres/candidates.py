@@ -18,7 +18,7 @@ _BREADTH = 200  # candidates of a search in the vectors' graph: of a million, 0.
 _LISTED = 20_000  # matches of a question's rarest words that are listed
 _RANKED = 1_000  # of these are ranked by all words
 _RARE = 15  # where some documents are searched, words are listed that at most one in so many of their passages has
-_ENOUGH = 100  # candidates among these, without which a common word is listed too
+_ENOUGH = 100  # candidates of few passages, without which a common word is listed too
 _DRAWN = 2_000  # passages of which it is counted how many have a word, where not all may be read
 _K1, _B = 1.2, 0.75  # as in FTS5
 
@@ -153,7 +153,7 @@ class Found:
         if only.of_documents:
             left = max(_RANKED, min(left, only.passages // _RARE))
             statement = _WITH_WORD.replace(*_HASHED) if only.passages > EXACT else _WITH_WORD
-        least = _ENOUGH if only.of_documents else 1
+        least = _ENOUGH if only.of_documents and only.passages <= EXACT else 1
         sums: defaultdict[int, float] = defaultdict(float)
         for number, word in known:
             if len(sums) >= least and (left <= 0 or (not only.narrowed and number > left)):
