@@ -1,7 +1,6 @@
 """Check sentences that somebody wrote against the documents: each by a search of its own, without a draft."""
 
 from collections.abc import Sequence
-from functools import partial
 
 from app.results.result import JudgedClaim
 from core.errors import ModelError, RequestError
@@ -12,7 +11,6 @@ from grounding.checkable import Checkable
 from grounding.claims import LONGEST_CLAIM, Statement, with_lead_in
 from grounding.contradictions import find_contradiction
 from grounding.quotes import missing_facts
-from grounding.roles import NAME, Role, in_roles, roles
 from grounding.stems import stems
 from models.calibration import coverage
 from models.usage import Budget, NodeBudget
@@ -20,10 +18,9 @@ from nodes.check_claim import Evidence, check_claim, check_statement
 from nodes.concurrency import gather, off_loop
 from nodes.finish import cite, quotes_of
 from nodes.grade_documents import grades_of
-from nodes.retrieve import as_passage, each_once, fused
+from nodes.retrieve import as_passage, fused
 from prompts.delimiters import readable
 from prompts.grade_documents import RELEVANCE
-from retrieval.filters import Filter
 from run.candidates import is_supported
 from run.context import Context, Services
 
@@ -67,17 +64,10 @@ async def verify(
         return VerifiedClaim(text=one.statement.text, question=question, **said, citations=[]), budget.spent
     passages = await passages_for(one, services, context, question)
     charged = services.with_budget(budget)
-    judge = partial(verdict_on_answer, question=question) if question else verdict_on
-    claim = await judge(one.statement, passages=passages, services=charged, context=context)
-    if not is_supported(claim):
-        defined = await defining(one.statement.text, passages, charged, context)
-        text, names = in_roles(one.statement.text, {name: role for name, (role, _) in defined.items()})
-        if names:
-            meant = await judge(one.statement._replace(text=text), passages=passages, services=charged, context=context)
-            given = [defined[name] for name in names]
-            quotes = [Quote(passage=passage["id"], start=role.start, end=role.end) for role, passage in given]
-            claim = {**meant, "text": one.statement.text, "row_quotes": quotes}
-            passages = each_once([*passages, *(passage for _, passage in given)])
+    if question:
+        claim = await verdict_on_answer(one.statement, question, passages, charged, context)
+    else:
+        claim = await verdict_on(one.statement, passages, charged, context)
     if budget.limit:
         setting = f"SELFRAG_{budget.limit.upper()}"
         raise ModelError(f"“{shortened(one.statement.text, 100)}” could not be checked within {setting}: raise it.")
@@ -91,22 +81,10 @@ async def passages_for(
     whole = " ".join(part for part in (one.statement.context, one.statement.text) if part)
     other = question or (f"{one.subject}: {whole}" if one.subject else "")
     queries = [whole, other] if other else [whole]
-    found = await gather(services.retriever.ainvoke(query, k=context.k, **_within(context)) for query in queries)
+    within = {"filter": context.filter} if context.filter else {}
+    found = await gather(services.retriever.ainvoke(query, k=context.k, **within) for query in queries)
     rankings = [[as_passage(document) for document in documents] for documents in found]
     return fused(rankings, WEIGHTS[: len(rankings)])[: context.k]
-
-
-async def defining(
-    claim: str, passages: Sequence[Passage], services: Services, context: Context
-) -> dict[str, tuple[Role, Passage]]:
-    """Return what the document of the nearest passage calls those whom a claim may name, with where it says so."""
-    names = NAME.findall(claim)
-    if not names or not passages:
-        return {}
-    source = _nearest(claim, passages)[0]["source"]
-    found = await services.retriever.ainvoke(" ".join(names), k=context.k, **_within(context))
-    own = [passage for passage in map(as_passage, found) if passage["source"] == source]
-    return {name: (role, passage) for passage in own for name, role in roles(passage["text"]).items()}
 
 
 async def verdict_on(one: Statement, passages: list[Passage], services: Services, context: Context) -> Claim:
@@ -153,10 +131,6 @@ async def _contradicted(claim: Claim, whole: str, passages: Sequence[Passage]) -
     reason = claim["verdict"]["reason"] or "A passage says otherwise."
     verdict = Verdict(label=CONTRADICTED, probabilities=claim["verdict"]["probabilities"], reason=reason)
     return {**claim, "verdict": verdict, "quote": otherwise}
-
-
-def _within(context: Context) -> dict[str, Filter]:
-    return {"filter": context.filter} if context.filter else {}
 
 
 def _nearest(claim: str, passages: Sequence[Passage]) -> list[Passage]:

@@ -21,7 +21,6 @@ from grounding.names import Lexicon, missing_names, names
 from grounding.numbers import missing_figures, stated
 from grounding.quotes import find_quote, missing_facts
 from grounding.refusals import declines
-from grounding.roles import roles
 from grounding.stems import fold
 from models.chat import MAX_CHARACTERS_PER_TOKEN
 from models.critic import by_reply
@@ -107,8 +106,6 @@ def letters(number: int) -> str:
             ),
             id="conditions",
         ),
-        pytest.param(lambda: roles(repeated("The A is B C D of ", PASSAGES)), id="roles"),
-        pytest.param(lambda: roles(repeated("Aa ", PASSAGES) + '("x'), id="names"),
         pytest.param(lambda: in_english_units(repeated("1 and a "), frozenset({"de", "fr"})), id="units"),
         pytest.param(lambda: has_subjects("The a-a 1 Team plan", repeated("a-a-1 ")), id="subjects"),
         pytest.param(lambda: by_reply(SUPPORT, repeated("{", 4 * LONGEST_TEXT)), id="braces"),

@@ -8,17 +8,7 @@ from grounding.checkable import Checkable
 from grounding.claims import LONGEST_CLAIM, Statement
 from nodes.hallucination_check import hallucination_check
 from run.context import Context, Limits, Thresholds
-from tests.scripted import (
-    ScriptedCritic,
-    ScriptedRetriever,
-    document,
-    draft,
-    roomy_budget,
-    runtime,
-    services,
-    state,
-    verdict,
-)
+from tests.scripted import ScriptedCritic, ScriptedRetriever, draft, roomy_budget, runtime, services, state, verdict
 
 RENT = "The rent is 900 euros a month."
 SEINE = "The Seine flows through Paris."
@@ -115,28 +105,6 @@ async def test_a_wrong_answer_is_contradicted_and_one_without_relevant_passages_
     assert (wrong.label, [one["quote"] for one in wrong.citations]) == ("contradicted", [RENT])
     await verify(sentence("The rent is due each month."), bound, Context(), "When is the rent due?")
     assert critic.inputs[-1]["passages"].count("<passage") == 2
-
-
-PARTIES = "The landlord is Mill Estates Limited. The tenant is Bright Ceramics Limited."
-INSURED = "The landlord insures the building against fire."
-
-
-@pytest.mark.parametrize(
-    ("name", "label", "quotes"),
-    [
-        ("Mill Estates", "fully supported", [INSURED, "The landlord is Mill Estates Limited"]),
-        ("Bright Ceramics", "no support", []),
-        ("Other People", "no support", []),
-    ],
-)
-async def test_a_party_is_checked_by_its_role_in_its_document(name: str, label: str, quotes: list[str]) -> None:
-    claim = f"{name} insures the building against fire."
-    elsewhere = document("The landlord is Other People Limited.", source="another.txt")
-    found = {claim: [INSURED], name: [elsewhere, PARTIES]}
-    critic = ScriptedCritic({INSURED: "fully supported", "The tenant insures the building against fire.": "no support"})
-    bound = services(critic=critic, retriever=ScriptedRetriever(found))
-    checked, _ = await verify(sentence(claim), bound, Context())
-    assert (checked.text, checked.label, [one["quote"] for one in checked.citations]) == (claim, label, quotes)
 
 
 async def test_a_limit_is_an_error_and_no_verdict() -> None:
