@@ -93,7 +93,7 @@ class Result(BaseModel, frozen=True):
     question: str
     standalone: str
     answer: str
-    length: types.Length = "short"  # what has a default is not in the answers that an older version kept
+    length: types.Length = "short"  # defaults are for kept answers of older versions, which lack the field
     left_out: list[str] = []
     outcome: types.Outcome | None
     stop_reason: types.StopReason | None

@@ -12,7 +12,7 @@ from retrieval.index.schema import Snapshot
 
 
 @dataclass(frozen=True)
-class Owned:
+class DocumentsOfPassages:
     """The ids of all passages, sorted, and beside each the id of its document, as of one ``state`` of the index."""
 
     state: object
@@ -20,7 +20,7 @@ class Owned:
     documents: Ids
 
     @classmethod
-    def of(cls, snapshot: Snapshot, known: "Owned | None") -> "Owned":
+    def of(cls, snapshot: Snapshot, known: "DocumentsOfPassages | None") -> "DocumentsOfPassages":
         """Read them, unless what is ``known`` is of the same state: 300,000 take 0.2 s."""
         state = (snapshot.index, snapshot.reached)
         if known and known.state == state:

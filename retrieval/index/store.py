@@ -12,7 +12,7 @@ from core.errors import IndexDamaged, RequestError, damaged
 from retrieval.filters import Filter, Visible
 from retrieval.index import document_rows as rows
 from retrieval.index import schema
-from retrieval.index.condition import Owned
+from retrieval.index.condition import DocumentsOfPassages
 from retrieval.index.database import Database
 from retrieval.index.faiss_index import Ids
 from retrieval.index.keyword_search import search_keywords
@@ -46,7 +46,7 @@ class PassageStore(Store):
         self.model = model
         self.default_search = search
         self._keyword_index_checked = False
-        self._owned: Owned | None = None
+        self._documents_of: DocumentsOfPassages | None = None
 
     def roots(self) -> Roots:
         with self.database.reading() as connection:
@@ -122,8 +122,8 @@ class PassageStore(Store):
     def _fitting(self, snapshot: Snapshot, only: Filter | None, visible: Visible | None) -> Ids | None:
         if not only and not visible:
             return None
-        self._owned = owned = Owned.of(snapshot, self._owned)
-        return owned.fitting(snapshot.connection, only or Filter(), visible)
+        self._documents_of = DocumentsOfPassages.of(snapshot, self._documents_of)
+        return self._documents_of.fitting(snapshot.connection, only or Filter(), visible)
 
 
 @dataclass

@@ -42,7 +42,7 @@ WITH found AS MATERIALIZED (
 _BY_COMPARISON = f"SELECT id {_MATCHING} ORDER BY (vector <#> %(vector)s::halfvec) + 0, id LIMIT %(count)s"
 _WITH_WORD = f"SELECT id {_MATCHING} AND words @@ %(word)s::tsquery LIMIT %(left)s"
 # An array of documents is compared one by one; a subquery is hashed, which pays where all matches are listed.
-_HASHED = ("= ANY(%(documents)s)", "IN (SELECT unnest(%(documents)s::bigint[]))")
+_WITH_WORD_OF_MANY = _WITH_WORD.replace("= ANY(%(documents)s)", "IN (SELECT unnest(%(documents)s::bigint[]))")
 _OF_DOCUMENTS = "SELECT words FROM passages WHERE document = ANY(%s) ORDER BY document, id LIMIT %s"
 
 
@@ -149,11 +149,10 @@ class Found:
 
     def _with_rare_words(self, known: Sequence[tuple[float, str]], weights: dict[str, float]) -> list[int]:
         """Return the passages with the greatest total weight of rare words; ``known`` has the rarest first."""
-        only, left, statement = self._only, _LISTED, _WITH_WORD
+        only, left, least, statement = self._only, _LISTED, 1, _WITH_WORD
         if only.of_documents:
             left = max(_RANKED, min(left, only.passages // _RARE))
-            statement = _WITH_WORD.replace(*_HASHED) if only.passages > EXACT else _WITH_WORD
-        least = _ENOUGH if only.of_documents and only.passages <= EXACT else 1
+            least, statement = (_ENOUGH, _WITH_WORD) if only.passages <= EXACT else (1, _WITH_WORD_OF_MANY)
         sums: defaultdict[int, float] = defaultdict(float)
         for number, word in known:
             if len(sums) >= least and (left <= 0 or (not only.narrowed and number > left)):

@@ -11,7 +11,7 @@ import pytest
 from retrieval.filters import Filter
 from retrieval.index import document_rows as rows
 from retrieval.index import keyword_search as words
-from retrieval.index.condition import Owned
+from retrieval.index.condition import DocumentsOfPassages
 from retrieval.index.keyword_search import fts_terms, search_keywords
 from retrieval.index.schema import WORDS, Snapshot
 from retrieval.index.store import PassageStore
@@ -79,7 +79,7 @@ def shelf(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PassageStore]:
 def found(store: PassageStore, question: str, only: Filter | None = None) -> list[tuple[int, float]]:
     with store.database.reading() as connection:
         snapshot = Snapshot.of(connection)
-        ids = Owned.of(snapshot, None).fitting(connection, only) if only else None
+        ids = DocumentsOfPassages.of(snapshot, None).fitting(connection, only) if only else None
         return search_keywords(connection, question, 10, 1_500, ids)
 
 
