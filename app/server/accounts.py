@@ -1,7 +1,8 @@
 """What each person has asked and spent today: kept within their quota, and in the audit log if there is one."""
 
 import logging
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -13,24 +14,21 @@ from core.errors import RequestError
 
 log = logging.getLogger("selfrag.server")
 COUNTED = ("asked", "verified")  # as questions
-
-
-@dataclass
-class Spent:
-    """Questions, and tokens read and written, of a day in UTC."""
-
-    day: date
-    questions: int = 0
-    tokens: int = 0
+Spending = Mapping[tuple[str, str], int]  # by a person and "questions", or "tokens", read and written
 
 
 @dataclass
 class Accounts:
-    """Counts what each person asks and spends; after a restart it continues from today's entries in the audit log."""
+    """Counts what each person asks and spends in a day in UTC.
+
+    After a restart it continues from today's entries in the audit log, or from what servers over one database told it.
+    """
 
     people: Callable[[], People] = People
     audit: Audit | None = None
-    _spent: dict[str, Spent] = field(default_factory=dict)
+    _day: date = date.min
+    _spent: Counter[tuple[str, str]] = field(default_factory=Counter)
+    _untold: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     @classmethod
     def of(cls, people: Callable[[], People], log: Path | None) -> "Accounts":
@@ -41,9 +39,9 @@ class Accounts:
 
     def admit(self, owner: str) -> None:
         """Raise `QuotaError` where the person has no question or token left today."""
-        quota, spent = self.people().quotas.get(owner, Quota()), self._today(owner)
+        quota, spent = self.people().quotas.get(owner, Quota()), self._today()
         for what, most in (("questions", quota.questions), ("tokens", quota.tokens)):
-            if most is not None and getattr(spent, what) >= most:
+            if most is not None and spent[owner, what] >= most:
                 now = datetime.now(UTC)
                 tomorrow = datetime.combine(now.date() + timedelta(days=1), datetime.min.time(), UTC)
                 raise QuotaError(what, most, max(1, round((tomorrow - now).total_seconds())))
@@ -58,7 +56,7 @@ class Accounts:
         result = run.result or run.checked
         usage = result.usage if result else None
         tokens = usage["input_tokens"] + usage["output_tokens"] if usage else 0
-        self._today(run.owner).tokens += tokens
+        self._add(run.owner, "tokens", tokens)
         passages = run.result.passages if run.result else ()
         cited = {one["source"] for one in result.citations} if result else set()
         entry = {
@@ -81,21 +79,35 @@ class Accounts:
         """
         if self.audit:
             self.audit.add(what, owner, **more)
-        self._today(owner).questions += what in COUNTED
+        self._add(owner, "questions", what in COUNTED)
+
+    def untold(self) -> tuple[date, Spending]:
+        """Return today, and what was spent since `settle` told it to the other servers."""
+        self._today()
+        return self._day, dict(self._untold)
+
+    def settle(self, day: date, told: Spending, everywhere: Spending) -> None:
+        """Count what was spent in all servers, who were ``told`` what was spent here."""
+        self._today()
+        if self._day == day:
+            self._untold -= Counter(told)
+            self._spent = Counter(everywhere) + self._untold
 
     def close(self) -> None:
         """Close the log."""
         if self.audit:
             self.audit.close()
 
-    def _today(self, owner: str) -> Spent:
-        today = datetime.now(UTC).date()
-        if owner not in self._spent or self._spent[owner].day != today:
-            self._spent[owner] = Spent(today)
-        return self._spent[owner]
+    def _today(self) -> Counter[tuple[str, str]]:
+        if self._day != (today := datetime.now(UTC).date()):
+            self._day, self._spent, self._untold = today, Counter(), Counter()
+        return self._spent
+
+    def _add(self, owner: str, what: str, number: int) -> None:
+        self._today()[owner, what] += number
+        self._untold[owner, what] += number
 
     def _reread(self, entry: Entry) -> None:
         if entry["at"][:10] == datetime.now(UTC).date().isoformat():
-            spent = self._today(entry["who"])
-            spent.questions += entry["what"] in COUNTED
-            spent.tokens += entry.get("tokens", 0)
+            self._today()[entry["who"], "questions"] += entry["what"] in COUNTED
+            self._spent[entry["who"], "tokens"] += entry.get("tokens", 0)

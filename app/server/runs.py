@@ -246,6 +246,10 @@ class Runs:
         """Return how many runs are in a state."""
         return sum(run.state == state for run in self._runs.values())
 
+    def forget(self, before: datetime) -> None:
+        """Forget what has ended and began before a time."""
+        self._runs = {id_: run for id_, run in self._runs.items() if not run.ended or run.began >= before}
+
     async def remove_thread(self, thread: str, owner: str = "") -> None:
         """End the runs of a thread, and forget them."""
         for run in [run for run in self.of(owner) if run.thread == thread]:

@@ -24,6 +24,7 @@ from nodes.concurrency import meanwhile
 
 POLL_SECONDS = 0.2  # between two looks for events that other servers keep
 TAKE_SECONDS = 1.0  # between two looks for runs that nobody answers any more
+SPEND_SECONDS = 1.0  # between two looks at what people spent elsewhere
 END_SECONDS = 10.0  # to wait for another server that is to end a run
 DRAIN_SECONDS = 20.0  # in which what is being answered may end when the server does
 RETRY_SECONDS = 1.0  # before events are kept again that could not be
@@ -52,14 +53,17 @@ class SharedRuns:
     async def running(self) -> AsyncGenerator[None, None]:
         """Look at the table while the block lasts; then end what is being answered, and leave the rest to others."""
         expire = partial(self._call, self._table.expire)
-        loops = ((self._poll, POLL_SECONDS), (self._take_over, TAKE_SECONDS), (expire, EXPIRE_SECONDS))
+        often = ((self._poll, POLL_SECONDS), (self._take_over, TAKE_SECONDS), (self._settle, SPEND_SECONDS))
+        loops = (*often, (expire, EXPIRE_SECONDS))
         with self._threads:
+            await self._settle()
             async with meanwhile(*(repeated(look, seconds, logging.DEBUG) for look, seconds in loops)):
                 try:
                     yield
                 finally:
                     self._asking.runs.closing = True
                     await self._drain()
+                    await self._settle()
 
     async def start(self, run: Run, asked: Asked) -> Run:
         """Keep a new run, and queue it here. Raises `QueueFullError`, and `StoreUnavailable`."""
@@ -162,6 +166,14 @@ class SharedRuns:
             for kept in await self._call(partial(self._table.orphans, owners, room)):
                 with suppress(ThreadBusyError):  # another server was faster
                     await self._go_on(kept)
+
+    async def _settle(self) -> None:
+        """Tell the other servers what people spent here, and learn what they spent there."""
+        accounts = self._asking.accounts
+        if accounts.people().quotas:
+            day, new = accounts.untold()
+            with suppress(RequestError):  # while the database is away each server counts its own
+                accounts.settle(day, new, await self._call(partial(self._table.spend, day, new)))
 
     async def _go_on(self, kept: KeptRun) -> None:
         """Take a run that nobody answers, and answer it, or end it.

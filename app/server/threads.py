@@ -5,7 +5,7 @@ import logging
 from collections import Counter
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
-from functools import partial
+from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol
 
 from app.conversations.answering import ThreadAnswers
@@ -44,7 +44,7 @@ class ThreadRuns:
         if self.shared is None:
             await self._resume_all()
         try:
-            async with meanwhile(repeated(partial(asyncio.to_thread, self.threads.expire), EXPIRE_SECONDS)):
+            async with meanwhile(repeated(self._expire, EXPIRE_SECONDS)):
                 yield
         finally:
             self.answers.leave()
@@ -75,6 +75,11 @@ class ThreadRuns:
                 self.answers.cancel(turn)
                 raise
             return self._start(run, turn)
+
+    async def _expire(self) -> None:
+        if days := self.threads.keep_days:
+            self._asking.runs.forget(datetime.now(UTC) - timedelta(days=days))
+        await asyncio.to_thread(self.threads.expire)
 
     async def go_on(self, run: Run) -> bool:
         """Go on with a question that another server had; False if it has ended. Raises `ThreadBusyError`."""

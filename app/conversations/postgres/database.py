@@ -56,7 +56,11 @@ CREATE TABLE events (
     """,
     "CREATE TABLE labels (run text PRIMARY KEY, owner text NOT NULL, label text NOT NULL)",
 )
-MIGRATIONS: Migrations = (_VERSION_1,)
+# What each person asked and spent in a day in UTC: `app.server.accounts`.
+_VERSION_2 = (
+    "CREATE TABLE spent (day date, owner text, what text, number bigint NOT NULL, PRIMARY KEY (day, owner, what))",
+)
+MIGRATIONS: Migrations = (_VERSION_1, _VERSION_2)
 # LangGraph's, in a transaction with ours: its tables are new then, so that nobody waits for an index of them.
 CHECKPOINTS: Migrations = [
     (statement.replace("CONCURRENTLY", ""), f"INSERT INTO checkpoint_migrations VALUES ({version})")  # noqa: S608

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any, NamedTuple
 
 from psycopg.rows import class_row
@@ -48,8 +48,13 @@ DELETE FROM runs WHERE state <> 'unfinished' AND id IN (
         SELECT id, thread, ended, row_number() OVER (PARTITION BY owner, thread IS NULL ORDER BY began DESC) AS place
         FROM runs
     ) AS placed
-    WHERE CASE WHEN thread IS NULL THEN place > %s ELSE ended < clock_timestamp() - make_interval(hours => %s) END
+    WHERE ended < clock_timestamp() - make_interval(days => %s)
+    OR CASE WHEN thread IS NULL THEN place > %s ELSE ended < clock_timestamp() - make_interval(hours => %s) END
 )
+"""
+SPEND = """
+INSERT INTO spent VALUES (%s, %s, %s, %s)
+ON CONFLICT (day, owner, what) DO UPDATE SET number = spent.number + excluded.number
 """
 
 
@@ -84,9 +89,10 @@ class KeptRun:
 class RunTable:
     """The runs of all servers; each is answered by the process that has its lease."""
 
-    def __init__(self, database: SharedDatabase, leases: Leases) -> None:
+    def __init__(self, database: SharedDatabase, leases: Leases, keep_days: int | None = None) -> None:
         self._database = database
         self._leases = leases
+        self._keep_days = keep_days
 
     def begin(self, run: KeptRun) -> Lease:
         """Keep a new run, which is then this process's to answer."""
@@ -154,10 +160,19 @@ class RunTable:
     def saver(self, lease: Lease) -> SharedSaver:
         return SharedSaver(self._database, lease)
 
-    def expire(self) -> None:
-        """Forget old runs, and processes that are long dead."""
+    def spend(self, day: date, new: Mapping[tuple[str, str], int]) -> dict[tuple[str, str], int]:
+        """Add to what each person has spent on a day, by person and what, and return what all servers added."""
         with self._database.transaction() as connection:
-            connection.execute(OLD, (MOST_KEPT, KEPT_HOURS))
+            rows = [(day, *key, number) for key, number in sorted(new.items())]  # in one order: none waits in a circle
+            connection.cursor().executemany(SPEND, rows)
+            found = connection.execute("SELECT owner, what, number FROM spent WHERE day = %s", (day,)).fetchall()
+        return {(owner, what): number for owner, what, number in found}
+
+    def expire(self) -> None:
+        """Forget old runs, what was spent before yesterday, and processes that are long dead."""
+        with self._database.transaction() as connection:
+            connection.execute(OLD, (self._keep_days, MOST_KEPT, KEPT_HOURS))
+            connection.execute("DELETE FROM spent WHERE day < current_date - 1")
             connection.execute("DELETE FROM processes WHERE seen < clock_timestamp() - make_interval(days => 1)")
             connection.execute("DELETE FROM leases WHERE process NOT IN (SELECT name FROM processes)")
 

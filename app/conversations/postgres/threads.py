@@ -37,7 +37,7 @@ class SharedThreads(ThreadTables):
         self.keep_days = keep_days
         self.database = SharedDatabase(url)
         self.leases = Leases(self.database, silence)
-        self.runs = RunTable(self.database, self.leases)
+        self.runs = RunTable(self.database, self.leases, keep_days)
         self.feedback = SharedFeedback(self.database)
         self._leased: dict[str, Lease] = {}  # by thread
         try:

@@ -7,14 +7,17 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
+from datetime import UTC, date, datetime
 from typing import Any
 from unittest.mock import Mock
 
 import httpx
 import pytest
 
+from app.server.accounts import Accounts
 from app.server.application import create_app
 from app.server.asking import ServerOptions
+from app.server.people import People, Quota
 from app.server.runs import Run
 from tests.integration.graph.sky import GOOD, QUESTION
 from tests.integration.server.scripted_server import (
@@ -23,6 +26,7 @@ from tests.integration.server.scripted_server import (
     BOB,
     CALLS,
     FOLLOW_UP,
+    TOKENS,
     Models,
     events_of,
     tokens,
@@ -32,7 +36,7 @@ from tests.integration.server.scripted_server import (
 psycopg = pytest.importorskip("psycopg")
 from app.conversations.answering import ThreadAnswers  # noqa: E402
 from app.conversations.postgres.leases import Leases  # noqa: E402 - they need psycopg
-from app.conversations.postgres.runs import RunTable  # noqa: E402
+from app.conversations.postgres.runs import KeptEvent, KeptRun, RunTable  # noqa: E402
 from app.conversations.postgres.threads import SharedThreads  # noqa: E402
 from app.conversations.thread import LeaseLostError, ThreadBusyError  # noqa: E402
 from app.server import shared_runs  # noqa: E402
@@ -44,7 +48,7 @@ pytestmark = pytest.mark.postgres
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Look often at the table, and wait briefly for what ends."""
-    for name, seconds in {"POLL": 0.02, "TAKE": 0.05, "DRAIN": 0.2, "RETRY": 0.05}.items():
+    for name, seconds in {"POLL": 0.02, "TAKE": 0.05, "SPEND": 0.02, "DRAIN": 0.2, "RETRY": 0.05}.items():
         monkeypatch.setattr(shared_runs, f"{name}_SECONDS", seconds)
 
 
@@ -95,10 +99,14 @@ async def serves(postgres_url: str, quick: None) -> AsyncIterator[Serves]:
     """Start servers over one database."""
     servers: list[Server] = []
 
-    async def serve(models: Models | None = None, *, silence: float = 600.0, **options: Any) -> Server:
+    async def serve(
+        models: Models | None = None, *, silence: float = 600.0, accounts: Accounts | None = None, **options: Any
+    ) -> Server:
         threads = await asyncio.to_thread(lambda: SharedThreads(postgres_url, silence=silence))
         models, begun, ends = models or Models(), asyncio.Event(), asyncio.Event()
-        app = create_app(models.rag(), ServerOptions(**options), feedback=threads.feedback, threads=threads)
+        app = create_app(
+            models.rag(), ServerOptions(**options), feedback=threads.feedback, threads=threads, accounts=accounts
+        )
 
         async def live() -> None:
             async with app.router.lifespan_context(app):
@@ -388,6 +396,48 @@ async def test_owners_see_their_own_runs_alone_in_every_server(serves: Serves) -
         assert (await server.client.get("/api/runs", headers=BOB)).json() == {"runs": []}
     with second.threads.database.transaction() as connection:
         assert connection.execute("SELECT cancelled FROM runs").fetchone() == (False,)
+
+
+@pytest.mark.parametrize(("quota", "what"), [(Quota(questions=2), "questions"), (Quota(tokens=1), "tokens")])
+async def test_a_quota_is_that_of_all_servers_also_after_a_restart(serves: Serves, quota: Quota, what: str) -> None:
+    def accounts() -> Accounts:
+        return Accounts(lambda: People(TOKENS, quotas={"ann": quota}))
+
+    async def ask(server: Server, who: dict[str, str]) -> int:
+        answer = await server.client.post("/api/ask", json={"question": QUESTION}, headers=who)
+        return answer.status_code
+
+    one, other = [await serves(access=tokens(), accounts=accounts()) for _ in range(2)]
+    asked = 0
+    while await ask(other if asked % 2 else one, ANN) == 200:
+        asked += 1
+        assert asked <= 2
+        for server in (one, other):
+            known = server.app.state.service.accounts
+            await until(lambda known=known, least=asked: known._spent["ann", what] >= least)
+    assert asked == (quota.questions or 1)
+    assert [await ask(server, ANN) for server in (one, other)] == [429, 429]
+    assert await ask(other, BOB) == 200
+    await one.end()
+    again = await serves(access=tokens(), accounts=accounts())
+    assert await ask(again, ANN) == 429
+
+
+def test_old_runs_are_forgotten(postgres_url: str) -> None:
+    threads = SharedThreads(postgres_url, keep_days=30)
+    began = datetime.now(UTC)
+    for id_ in ("old", "new", "unfinished"):
+        kept = KeptRun(id_, "ann", "question", None, QUESTION, "{}", began, outlives=True)
+        lease = threads.runs.begin(kept)
+        if id_ != "unfinished":
+            threads.runs.append(id_, lease, [KeptEvent(id_, 1, "cancelled", {})])
+    with threads.database.transaction() as connection:
+        connection.execute("UPDATE runs SET ended = '2020-01-01' WHERE id = 'old'")
+        connection.execute("INSERT INTO spent VALUES ('2020-01-01', 'ann', 'questions', 1)")
+    threads.runs.expire()
+    assert {one.id for one in threads.runs.last("ann")} == {"new", "unfinished"}
+    assert threads.runs.spend(date(2020, 1, 1), {}) == {}
+    threads.close()
 
 
 def test_a_lease_is_of_one_process_until_it_is_silent_for_too_long(postgres_url: str) -> None:

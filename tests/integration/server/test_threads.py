@@ -6,6 +6,7 @@ import threading
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -244,15 +245,19 @@ def test_a_server_that_ends_in_order_leaves_its_question_to_the_next(tmp_path: P
     assert after.calls.count("draft") == 0
 
 
-def test_a_server_deletes_old_threads_while_it_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_deletes_old_threads_and_runs_while_it_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("app.server.threads.EXPIRE_SECONDS", 0.01)
     threads = Threads(tmp_path / "threads", keep_days=30)
     old, new = threads.create().id, threads.create().id
-    with listening(scripted_app(threads=threads)) as address, httpx.Client(base_url=address) as client:
+    app = scripted_app(threads=threads)
+    with listening(app) as address, httpx.Client(base_url=address) as client:
+        asked = [client.post("/api/ask", json={"question": QUESTION}).headers["X-Run-Id"] for _ in range(2)]
+        app.state.service.runs.get(asked[0]).began = datetime(2020, 1, 1, tzinfo=UTC)
         with threads._writing() as database:
             database.execute("UPDATE threads SET updated = '2020-01-01' WHERE id = ?", (old,))
         while len(listed := client.get("/api/threads").json()["threads"]) > 1:
             pass
+        assert [one["id"] for one in client.get("/api/runs").json()["runs"]] == asked[1:]
     assert [one["id"] for one in listed] == [new]
 
 
