@@ -66,7 +66,7 @@ async def of_an_agent(rows: Sequence[dict[str, str]]) -> None:
     kinds = Counter(row["kind"] for row in rows)
     began = time.perf_counter()
     async with open_docs(None) as rag:
-        check = rag.as_middleware(redrafts=0)
+        check = rag.as_middleware(redrafts=0, seconds=3_600)
         for number, row in enumerate(counted(rows)):
             both = [row["true"], row["false"]][:: 1 - 2 * (number % 2)]  # each is the first as often
             state: Any = {"messages": [HumanMessage(row["question"]), AIMessage(" ".join(both))]}

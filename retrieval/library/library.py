@@ -259,7 +259,7 @@ class Library:
         if any(source.passages for source in sources):
             if filter and not self.store.has_fitting(filter, visible):
                 raise RequestError(
-                    f"No passage of the library fits {filter.as_options()}: ask without it, or look at index --list."
+                    f"No passage fits {filter.as_options()}: ask without it, or look at index --list."
                 )
             return
         if not sources:
