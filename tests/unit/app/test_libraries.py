@@ -158,7 +158,7 @@ def test_a_filter_that_fits_no_passage_is_refused(settings: Settings, docs: Path
     asking(settings, Filter(sources=("a.txt",)))
     asking(settings, Filter(sources=("other.*",)), other)
     for named in ((), (other,)):
-        with pytest.raises(RequestError, match=r"No passage of the library fits --source none\.pdf: "):
+        with pytest.raises(RequestError, match=r"No passage fits --source none\.pdf: "):
             asking(settings, Filter(sources=("none.pdf",)), *named)
 
 
