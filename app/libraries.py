@@ -110,9 +110,17 @@ def open_shared(settings: Settings, screen: Screen, uploads: Path) -> Library:
 
     It is one of its own: what others upload never enters the library, which the command line asks.
     """
-    with open_own(settings, screen) as own:
+    library = open_library("shared", settings, screen)
+    follow_own(library, settings, uploads)
+    add_uploads(library, uploads)
+    sync(library, screen, complete=False)
+    return library
+
+
+def follow_own(library: Library, settings: Settings, uploads: Path) -> None:
+    """Let a shared library have the folders of the person's own, or else the sample, and leave out what that does."""
+    with _open("library", settings, library.store.model, library.settings) as own:
         shared, excluded = own.roots() or {SAMPLE.resolve(): False}, own.excluded()
-        library = _open("shared", settings, own.store.model, own.settings)  # shares the model: it is large
     known = library.roots()
     for path in known.keys() - shared.keys() - {uploads.resolve()}:
         library.remove(path)
@@ -122,9 +130,6 @@ def open_shared(settings: Settings, screen: Screen, uploads: Path) -> Library:
     if library.excluded() != excluded:
         with library.store.only_writer():
             library.store.set_excluded(excluded, ())
-    add_uploads(library, uploads)
-    sync(library, screen, complete=False)
-    return library
 
 
 def add_uploads(library: Library, uploads: Path) -> None:

@@ -2,31 +2,40 @@
 
     sudo python -m deploy.prove [--keep FOLDER]
 
-No container runtime is needed: `mmdebstrap` makes the base from the packages that the image is made of, and the root is
-read-only once the server runs, as with ``read_only: true``. The embedded model is taken from the cache, if it is there.
+Then start what the compose file starts, with its environment: PostgreSQL, two servers and a worker; kill the server
+that answers, and hear the answer from the other. No container runtime is needed: `mmdebstrap` makes the base from the
+packages that the image is made of, and the root is read-only once a service runs, as with ``read_only: true``.
+PostgreSQL is Debian's. The embedded model is taken from the cache, if it is there.
 """
 
 import argparse
 import glob
 import json
 import os
+import re
 import shlex
 import shutil
 import subprocess
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 from urllib.error import URLError
 from urllib.request import Request, urlopen
 
+import yaml
+
 ROOT = Path(__file__).parent.parent
 SUITES = {"debian:bookworm-slim": "bookworm"}
-ADDRESS = "http://127.0.0.1:8321"
-TOKEN = "a-token-for-the-proof"  # noqa: S105 - of nobody
+PORT = 8321
+PASSWORD = TOKEN = "a-token-for-the-proof"  # noqa: S105 - of nobody
 QUESTION = "How long is the notice period?"
 DOCUMENT = "The tenant may end the lease with a notice period of six months."
+VOLUME = "var/lib/self-rag"
+DATABASE = "trixie"  # has pgvector 0.8
+BINARIES = "/usr/lib/postgresql/17/bin"
 OF_THE_HOST = ("pip_cert", "pip_index_url", "http_proxy", "https_proxy", "no_proxy")  # how it reaches packages
 START_SECONDS, ASK_SECONDS = 300, 600
 
@@ -77,11 +86,12 @@ def prove(root: Path) -> None:
             case _:
                 assert word in ("EXPOSE", "VOLUME"), word
     served(root, environment, user, start, check)
+    composed(root, environment, user, start)
 
 
 def served(root: Path, environment: dict[str, str], user: str, start: Sequence[str], check: Sequence[str]) -> None:
     """Start the server over a read-only root, wait until it is healthy, and ask."""
-    home = root / "var/lib/self-rag"
+    home = root / VOLUME
     (root / "etc/self-rag").mkdir(exist_ok=True)
     (root / "etc/self-rag/tokens").write_text(f"anna {TOKEN}\n")
     (root / "etc/self-rag/tokens").chmod(0o644)
@@ -107,6 +117,71 @@ def served(root: Path, environment: dict[str, str], user: str, start: Sequence[s
     print(f"ended with {server.returncode}")
 
 
+def composed(root: Path, environment: dict[str, str], user: str, start: Sequence[str]) -> None:
+    """Start the services of the compose file, add a document, kill the server that answers, and ask the other."""
+    services = yaml.safe_load((ROOT / "deploy" / "compose.yaml").read_text())["services"]
+    given = {name: interpolated(value) for name, value in services["server"]["environment"].items()}
+    environment = environment | given | {"HOME": "/" + VOLUME}
+    (root / "etc/hosts").write_text("127.0.0.1 localhost postgres\n")
+    (root / "documents").mkdir(exist_ok=True)
+    (root / "documents/lease.txt").write_text(DOCUMENT)
+    with ExitStack() as running:
+
+        def started(*command: str) -> "subprocess.Popen[bytes]":
+            process = subprocess.Popen(confined(root, environment, user, command))
+            running.callback(process.wait)
+            running.callback(process.terminate)
+            return process
+
+        running.callback(database(root.parent / "database", services["postgres"]).terminate)
+        first = started(*start)
+        until_ready(PORT)
+        started(*start, "--port", str(PORT + 1))
+        until_ready(PORT + 1)
+        started(start[0], *services["worker"]["command"])
+        ran(*confined(root, environment, user, [start[0], "index", "/documents"]))
+        question = json.dumps({"question": QUESTION}).encode()
+        begun = time.monotonic()
+        while "six months" not in (call("POST", "/api/ask", question)["answer"] or ""):
+            assert time.monotonic() - begun < ASK_SECONDS
+            time.sleep(5)
+        asked = call("POST", "/api/runs", question)
+        while call("GET", f"/api/runs/{asked['id']}")["state"] == "queued":
+            time.sleep(0.1)
+        first.kill()
+        while (told := call("GET", f"/api/runs/{asked['id']}", port=PORT + 1))["state"] == "running":
+            time.sleep(1)
+        print(f"{QUESTION} {told['result']['outcome']}, from the other server: {told['result']['answer']}")
+        assert "six months" in told["result"]["answer"]
+
+
+def database(root: Path, service: dict[str, Any]) -> "subprocess.Popen[bytes]":
+    """Start a PostgreSQL as its image does, with the user, the password and the database of the compose file."""
+    given = {name: interpolated(value) for name, value in service["environment"].items()}
+    user, password, name = (given[f"POSTGRES_{what}"] for what in ("USER", "PASSWORD", "DB"))
+    if not root.is_dir():
+        packages = ",".join(f"postgresql-17{more}" for more in ("", "-pgvector"))
+        ran("mmdebstrap", "--variant=minbase", f"--include={packages}", DATABASE, str(root))
+    data = "/var/lib/postgresql/data"
+    (root / "tmp/password").write_text(password)
+
+    def command(program: str, *options: str) -> list[str]:
+        return ["chroot", "--userspec=postgres:postgres", str(root), f"{BINARIES}/{program}", *options]
+
+    ran(*command("initdb", "-D", data, "-U", user, "-A", "scram-sha-256", "--pwfile", "/tmp/password"))
+    server = subprocess.Popen(command("postgres", "-D", data, "-c", "listen_addresses=127.0.0.1"))
+    while subprocess.run(command("pg_isready", "-h", "127.0.0.1", "-U", user), check=False).returncode:
+        time.sleep(0.5)
+    os.environ["PGPASSWORD"] = password
+    ran(*command("createdb", "-h", "127.0.0.1", "-U", user, name))
+    return server
+
+
+def interpolated(value: str) -> str:
+    """Return a value of the compose file, its variables unset but for the password."""
+    return re.sub(r"\$\{(\w+)[^}]*\}", lambda found: PASSWORD if found[1] == "POSTGRES_PASSWORD" else "", value)
+
+
 def instructions(path: Path) -> Iterator[tuple[str, str]]:
     """Yield the instructions of a Containerfile, each of one line."""
     for line in path.read_text().splitlines():
@@ -125,7 +200,7 @@ def confined(root: Path, environment: dict[str, str], user: str, command: Sequen
     """Return what runs a command in the root, read-only but for its volume and /tmp, as the user without privileges."""
     given = " ".join(shlex.quote(f"{name}={value}") for name, value in environment.items())
     inner = (
-        f"mount --bind {root} {root} && mount --bind {root}/var/lib/self-rag {root}/var/lib/self-rag && "
+        f"mount --bind {root} {root} && mount --bind {root}/{VOLUME} {root}/{VOLUME} && "
         f"mount -t proc proc {root}/proc && mount -t tmpfs tmpfs {root}/tmp && mount -o remount,ro,bind {root} && "
         f"exec chroot {root} /usr/bin/env -i {given} setpriv --reuid={user} --regid={user} --clear-groups "
         f"--no-new-privs --bounding-set=-all --inh-caps=-all {shlex.join(command)}"
@@ -147,14 +222,23 @@ def until_healthy(
     raise TimeoutError("the server is not healthy")
 
 
-def call(method: str, path: str, body: bytes) -> dict[str, Any]:
-    """Call the server with the token."""
+def until_ready(port: int) -> None:
+    """Wait for a server to say that questions may be sent to it."""
+    begun = time.monotonic()
+    while time.monotonic() - begun < START_SECONDS:
+        try:
+            call("GET", "/readyz", port=port)
+        except URLError:
+            time.sleep(1)
+    raise TimeoutError("the server is not ready")
+
+
+def call(method: str, path: str, body: bytes | None = None, port: int = PORT) -> dict[str, Any]:
+    """Call a server with the token."""
     headers = {"Authorization": f"Bearer {TOKEN}", "Content-Type": "application/json"}
-    try:
-        with urlopen(Request(ADDRESS + path, body, headers, method=method), timeout=ASK_SECONDS) as answer:  # noqa: S310
-            return dict(json.load(answer))
-    except URLError as error:
-        raise SystemExit(f"{method} {path}: {error}") from error
+    request = Request(f"http://127.0.0.1:{port}{path}", body, headers, method=method)
+    with urlopen(request, timeout=ASK_SECONDS) as answer:  # noqa: S310 - of this machine
+        return dict(json.load(answer))
 
 
 def ran(*command: str) -> None:

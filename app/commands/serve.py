@@ -4,6 +4,7 @@ import argparse
 import signal
 import socket
 import webbrowser
+from functools import partial
 
 from fastapi import FastAPI
 
@@ -11,7 +12,7 @@ from app.compose import questions_at_once
 from app.conversations.opening import open_feedback, open_threads
 from app.conversations.tables import ThreadTables
 from app.front_door import SelfRAG
-from app.libraries import open_served, open_shared
+from app.libraries import follow_own, open_served, open_shared
 from app.server.access import Access, address_of
 from app.server.accounts import Accounts
 from app.server.application import create_app
@@ -76,7 +77,8 @@ def application(settings: Settings, options: argparse.Namespace, screen: Screen)
         lists_sources=settings.selfrag_server_sources == "on",
         mcp_allow_write=options.mcp_allow_write,
     )
-    documents = Documents(rag, library, uploads, sample, tokens or People)
+    follow = partial(follow_own, library, settings, uploads) if tokens else lambda: None
+    documents = Documents(rag, library, uploads, sample, tokens or People, follow)
     for pattern in documents.unmatched():
         screen.note(
             f"“only {shown(pattern)}” in the tokens file matches no document and protects none: check its spelling."

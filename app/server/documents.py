@@ -36,7 +36,8 @@ class Documents:
     """A library, with what is uploaded to it; the owner of a token sees nothing that another uploaded.
 
     Uploads are kept in the library's database, which servers may share, else in the folder ``uploads``. The ``sample``
-    is asked instead while there is nothing in the library. Indexing is done in a thread, one at a time.
+    is asked instead while there is nothing in the library. Indexing is done in a thread, one at a time; ``follow`` is
+    called before the library is brought in step with the disk.
     """
 
     def __init__(
@@ -46,6 +47,7 @@ class Documents:
         uploads: Path,
         sample: Library | None = None,
         people: Callable[[], People] = People,
+        follow: Callable[[], None] = lambda: None,
     ) -> None:
         self.library = library
         self.indexing: set[Path] = set()
@@ -58,6 +60,7 @@ class Documents:
         self._roots: list[bytes] = []
         self._names: dict[str, tuple[Visible | None, Names]] = {}
         self._people = people
+        self._follow = follow
         self._readers: dict[str, tuple[People, Visible]] = {}
         self._rags: dict[tuple[str, bool], tuple[Visible | None, SelfRAG]] = {}
         self._writing = asyncio.Lock()
@@ -74,6 +77,7 @@ class Documents:
 
     async def _refresh(self) -> None:
         def sync() -> None:
+            self._follow()
             add_uploads(self.library, self._folder)
             self.library.sync(seconds=INDEX_SECONDS)
 

@@ -258,9 +258,7 @@ class Library:
         sources = self.sources()
         if any(source.passages for source in sources):
             if filter and not self.store.has_fitting(filter, visible):
-                raise RequestError(
-                    f"No passage fits {filter.as_options()}: ask without it, or look at index --list."
-                )
+                raise RequestError(f"No passage fits {filter.as_options()}: ask without it, or look at index --list.")
             return
         if not sources:
             raise RequestError("There are no documents to ask: name files or folders that hold some.")

@@ -81,6 +81,17 @@ async def test_what_changes_on_the_disk_is_indexed_while_questions_are_asked(
         pass
 
 
+async def test_the_library_follows_the_persons_own_before_it_is_brought_in_step(
+    app: FastAPI, client: httpx.AsyncClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "red.txt").write_text(RED)
+    held = app.state.service.documents
+    monkeypatch.setattr(held, "_follow", lambda: held.library.add([tmp_path / "red.txt"]))
+    monkeypatch.setattr(documents, "REFRESH_SECONDS", 0)
+    while set(await found(client)) != {"sky.txt", "red.txt"}:
+        pass
+
+
 async def test_an_upload_that_is_excluded_is_said_to_be(app: FastAPI, client: httpx.AsyncClient) -> None:
     app.state.service.documents.library.exclude(["*red*"])
     put = (await client.put("/api/documents/red.txt", content=RED.encode())).json()

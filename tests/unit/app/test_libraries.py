@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from app import libraries
-from app.libraries import SAMPLE, library_to_ask, open_own, open_served, open_shared, tell
+from app.libraries import SAMPLE, follow_own, library_to_ask, open_own, open_served, open_shared, tell
 from app.settings import Settings
 from app.terminal.screen import Screen
 from core.errors import IndexBusy, RequestError
@@ -125,10 +125,13 @@ def test_what_others_upload_never_enters_the_persons_library(
         (folder / f"{folder.name}.txt").write_text("Epsilon is a letter.")
     with open_shared(settings, Screen(), uploads) as shared:
         assert names_in(shared) == ["a.txt", "ann.txt"]
-    assert asked() == ["a.txt"]
-    with open_own(settings, Screen()) as own:
-        own.add([more])
-        own.remove(docs)
+        assert asked() == ["a.txt"]
+        with open_own(settings, Screen()) as own:
+            own.add([more])
+            own.remove(docs)
+        follow_own(shared, settings, uploads)
+        shared.sync()
+        assert names_in(shared) == ["ann.txt", "more.txt"]
     with open_shared(settings, Screen(), uploads) as shared:
         assert names_in(shared) == ["ann.txt", "more.txt"]
 
