@@ -16,9 +16,11 @@ from retrieval.unit_vectors import Vectors
 
 _BREADTH = 200  # candidates of a search in the vectors' graph: of a million, 0.95 and more of the nearest are found
 _LISTED = 20_000  # matches of a question's rarest words that are listed
+_LISTED_OF_DOCUMENTS = 12_000  # the same where some documents are searched, which takes longer
 _RANKED = 1_000  # of these are ranked by all words
-_RARE = 15  # where some documents are searched, words are listed that at most one in so many of their passages has
+_RARE = 20  # where some documents are searched, words are listed that at most one in so many of their passages has
 _ENOUGH = 100  # candidates of few passages, without which a common word is listed too
+_FEW = 4  # times the passages of a filter's documents, that are few where this is less than all
 _DRAWN = 2_000  # passages of which it is counted how many have a word, where not all may be read
 _K1, _B = 1.2, 0.75  # as in FTS5
 
@@ -40,9 +42,10 @@ WITH found AS MATERIALIZED (
 """  # noqa: S608 - of constants
 # + 0 keeps the planner from the graph.
 _BY_COMPARISON = f"SELECT id {_MATCHING} ORDER BY (vector <#> %(vector)s::halfvec) + 0, id LIMIT %(count)s"
-_WITH_WORD = f"SELECT id {_MATCHING} AND words @@ %(word)s::tsquery LIMIT %(left)s"
-# An array of documents is compared one by one; a subquery is hashed, which pays where all matches are listed.
-_WITH_WORD_OF_MANY = _WITH_WORD.replace("= ANY(%(documents)s)", "IN (SELECT unnest(%(documents)s::bigint[]))")
+_WITH_WORDS = f"SELECT id, {{weight}} {_MATCHING} AND words @@ %(words)s::tsquery LIMIT %(left)s"
+# The passages of a few documents are taken from an index, and only those with the word are read; of many documents an
+# array would be compared one by one, and a subquery is hashed.
+_WITH_WORDS_OF_MOST = _WITH_WORDS.replace("= ANY(%(documents)s)", "IN (SELECT unnest(%(documents)s::bigint[]))")
 _OF_DOCUMENTS = "SELECT words FROM passages WHERE document = ANY(%s) ORDER BY document, id LIMIT %s"
 
 
@@ -54,6 +57,7 @@ class Condition:
         filter_ = filter_ or Filter()
         documents = None
         self._documents: list[Any] = []
+        found: list[Any] = []
         if filter_.sources or visible:
             found = connection.execute("SELECT id, path, passages FROM documents WHERE passages > 0").fetchall()
             documents = matching(((id_, path) for id_, path, _ in found), filter_.sources, visible)
@@ -64,6 +68,7 @@ class Condition:
         self.narrowed = any((first, since, until))  # to some passages of the documents
         self.of_documents = documents is not None
         self.passages = int(sum(passages for _, _, passages in self._documents))
+        self.of_most = _FEW * self.passages > sum(passages for _, _, passages in found)
         self.parameters = {"documents": documents, "first": first, "last": last, "since": since, "until": until}
 
     def count(self, connection: Connection, most: int) -> int:
@@ -149,20 +154,44 @@ class Found:
 
     def _with_rare_words(self, known: Sequence[tuple[float, str]], weights: dict[str, float]) -> list[int]:
         """Return the passages with the greatest total weight of rare words; ``known`` has the rarest first."""
-        only, left, least, statement = self._only, _LISTED, 1, _WITH_WORD
+        only, left, least = self._only, _LISTED, 1
         if only.of_documents:
-            left = max(_RANKED, min(left, only.passages // _RARE))
-            least, statement = (_ENOUGH, _WITH_WORD) if only.passages <= EXACT else (1, _WITH_WORD_OF_MANY)
+            left = max(_RANKED, min(_LISTED_OF_DOCUMENTS, only.passages // _RARE))
+            least = _ENOUGH if only.passages <= EXACT else 1
         sums: defaultdict[int, float] = defaultdict(float)
-        for number, word in known:
-            if len(sums) >= least and (left <= 0 or (not only.narrowed and number > left)):
-                break
-            parameters = only.parameters | {"word": f"'{word}'", "left": None if only.of_documents else max(left, 1)}
-            found = self._connection.execute(statement.encode(), parameters).fetchall()
-            left -= len(found)
-            for (id_,) in found:
-                sums[id_] += weights[word]
+        waiting, many = list(known), only.of_documents and only.passages > EXACT
+        while waiting and (len(sums) < least or (left > 0 and (only.narrowed or waiting[0][0] <= left))):
+            together = [waiting.pop(0)]
+            while many and waiting and sum(number for number, _ in (*together, waiting[0])) <= left:
+                together.append(waiting.pop(0))
+            # The passages of few documents are looked up once for all words, the same as are found word by word.
+            for words in [[one] for one in together] if only.of_most else [together]:
+                found = self._with_words({word: weights[word] for _, word in words}, left)
+                for id_, weight in found:
+                    sums[id_] += weight
+                left -= len(found)
+            if many:
+                left = 0
         return sorted(sums, key=lambda id_: (-sums[id_], id_))[:_RANKED]
+
+    def _with_words(self, weights: dict[str, float], most: int) -> list[tuple[int, float]]:
+        """Return the passages that have one of the words, each with the total weight of those that it has."""
+        only, listed = self._only, range(len(weights))
+        weight = " + ".join(
+            f"CASE WHEN words @@ %(word{n})s::tsquery THEN %(weight{n})s::float8 ELSE 0 END" for n in listed
+        )
+        if len(weights) == 1:
+            weight = "%(weight0)s::float8"
+        words = [f"'{word}'" for word in weights]
+        parameters = {
+            **only.parameters,
+            **{f"word{n}": word for n, word in enumerate(words)},
+            **{f"weight{n}": weight for n, weight in enumerate(weights.values())},
+            "words": " | ".join(words),
+            "left": None if only.of_documents else max(most, 1),
+        }
+        statement = (_WITH_WORDS_OF_MOST if only.of_most else _WITH_WORDS).format(weight=weight)
+        return self._connection.execute(statement.encode(), parameters, binary=True).fetchall()
 
     def _ranked(self, ids: list[int], weights: dict[str, float], average: float) -> dict[int, float]:
         """Rank passages by BM25; their length is compared with the ``average``, of these themselves if it is 0."""

@@ -343,6 +343,19 @@ def test_the_vectors_graph_finds_what_comparing_all_finds(
         assert giving_up.similarity_search(question, k=20, search="vectors", filter=only) == few
 
 
+@pytest.mark.parametrize("others", [0, 40])
+def test_of_the_passages_with_rare_words_those_with_most_of_them_are_ranked(
+    store: Store, monkeypatch: pytest.MonkeyPatch, others: int
+) -> None:
+    put(store, file("/d/asked.txt", ["An aspirin.", "Paris.", "An aspirin in Paris.", *["A day."] * 9]))
+    put(store, file("/d/others.txt", ["A night."] * others))
+    monkeypatch.setattr(candidates, "EXACT", 0)
+    monkeypatch.setattr(candidates, "_RANKED", 1)
+    monkeypatch.setattr(candidates, "_RARE", 1)
+    (found,) = store.similarity_search("aspirin Paris", k=9, search="bm25", filter=Filter(sources=("asked.txt",)))
+    assert found.page_content == "An aspirin in Paris."
+
+
 def test_the_vectors_graph_is_made_when_many_are_there_and_none_is_being_read(
     store: Any, admin: psycopg.Connection[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
