@@ -32,7 +32,7 @@ SUITES = {"debian:bookworm-slim": "bookworm"}
 PORT = 8321
 PASSWORD = TOKEN = "a-token-for-the-proof"  # noqa: S105 - of nobody
 QUESTION = "How long is the notice period?"
-DOCUMENT = "The tenant may end the lease with a notice period of six months."
+DOCUMENT = "The tenant may end the lease with a notice period of nine weeks."
 VOLUME = "var/lib/self-rag"
 DATABASE = "trixie"  # has pgvector 0.8
 BINARIES = "/usr/lib/postgresql/17/bin"
@@ -110,7 +110,7 @@ def served(root: Path, environment: dict[str, str], user: str, start: Sequence[s
         call("PUT", "/api/documents/lease.txt", DOCUMENT.encode())
         told = call("POST", "/api/ask", json.dumps({"question": QUESTION}).encode())
         print(f"{QUESTION} {told['outcome']}: {told['answer']}")
-        assert "six months" in told["answer"]
+        assert "nine weeks" in told["answer"]
     finally:
         server.terminate()
         server.wait(60)
@@ -142,17 +142,17 @@ def composed(root: Path, environment: dict[str, str], user: str, start: Sequence
         ran(*confined(root, environment, user, [start[0], "index", "/documents"]))
         question = json.dumps({"question": QUESTION}).encode()
         begun = time.monotonic()
-        while "six months" not in (call("POST", "/api/ask", question)["answer"] or ""):
+        while "nine weeks" not in (call("POST", "/api/ask", question)["answer"] or ""):  # the sample answers otherwise
             assert time.monotonic() - begun < ASK_SECONDS
             time.sleep(5)
         asked = call("POST", "/api/runs", question)
         while call("GET", f"/api/runs/{asked['id']}")["state"] == "queued":
             time.sleep(0.1)
         first.kill()
-        while (told := call("GET", f"/api/runs/{asked['id']}", port=PORT + 1))["state"] == "running":
+        while (told := call("GET", f"/api/runs/{asked['id']}", port=PORT + 1))["state"] in ("queued", "running"):
             time.sleep(1)
         print(f"{QUESTION} {told['result']['outcome']}, from the other server: {told['result']['answer']}")
-        assert "six months" in told["result"]["answer"]
+        assert "nine weeks" in told["result"]["answer"]
 
 
 def database(root: Path, service: dict[str, Any]) -> "subprocess.Popen[bytes]":
@@ -163,15 +163,18 @@ def database(root: Path, service: dict[str, Any]) -> "subprocess.Popen[bytes]":
         packages = ",".join(f"postgresql-17{more}" for more in ("", "-pgvector"))
         ran("mmdebstrap", "--variant=minbase", f"--include={packages}", DATABASE, str(root))
     data = "/var/lib/postgresql/data"
+    shutil.rmtree(root / data.lstrip("/"), ignore_errors=True)
     (root / "tmp/password").write_text(password)
 
     def command(program: str, *options: str) -> list[str]:
         return ["chroot", "--userspec=postgres:postgres", str(root), f"{BINARIES}/{program}", *options]
 
     ran(*command("initdb", "-D", data, "-U", user, "-A", "scram-sha-256", "--pwfile", "/tmp/password"))
-    server = subprocess.Popen(command("postgres", "-D", data, "-c", "listen_addresses=127.0.0.1"))
+    listening = ("listen_addresses=127.0.0.1", "unix_socket_directories=/tmp")
+    server = subprocess.Popen(command("postgres", "-D", data, *(word for one in listening for word in ("-c", one))))
     while subprocess.run(command("pg_isready", "-h", "127.0.0.1", "-U", user), check=False).returncode:
-        time.sleep(0.5)
+        assert server.poll() is None, "the database ended"
+        time.sleep(1)
     os.environ["PGPASSWORD"] = password
     ran(*command("createdb", "-h", "127.0.0.1", "-U", user, name))
     return server
@@ -228,6 +231,7 @@ def until_ready(port: int) -> None:
     while time.monotonic() - begun < START_SECONDS:
         try:
             call("GET", "/readyz", port=port)
+            return
         except URLError:
             time.sleep(1)
     raise TimeoutError("the server is not ready")

@@ -34,7 +34,10 @@ CLOSED_BOOK = (*WRITER, "prompts/direct_generate.py")
 
 @dataclass
 class OneDraft:
-    """Writes one draft with our own prompt, without a decision or a check. With ``k`` 0 it does not search."""
+    """Writes one draft with our own prompt, without a decision or a check. With ``k`` 0 it does not search.
+
+    Its confidence is the geometric mean of its tokens' probabilities, 1 where the model gives none.
+    """
 
     name: str
     fingerprint: str
@@ -48,7 +51,7 @@ class OneDraft:
         limits = self.context.effective_limits
         budget = NodeBudget(Budget(calls=limits.model_calls, tokens=limits.tokens, seconds=limits.seconds))
         passages: list[Passage] = []
-        draft, stop = "", None
+        draft, sure, stop = "", None, None
         try:
             async with asyncio.timeout(limits.seconds):
                 if self.k:
@@ -57,7 +60,7 @@ class OneDraft:
                     passages = [as_passage(document) for document in found[: self.k]]
                 prompt, most_tokens = (PLAIN, DRAFT_TOKENS) if self.k else (DIRECT_GENERATE, DIRECT_TOKENS)
                 read: dict[str, Any] = {"passages": numbered(passages)} if self.k else {}
-                draft = await self.services.with_budget(budget).generator.write(
+                draft, sure = await self.services.with_budget(budget).generator.write_scored(
                     prompt,
                     max_tokens=self.context.answer_tokens or most_tokens,
                     temperature=self.context.temperature,
@@ -68,9 +71,12 @@ class OneDraft:
             stop = str(reached.reason)
         except TimeoutError:
             stop = "limit_seconds"
-        return self._record(example, passages, draft, stop, Cost(**budget.spent, seconds=time.perf_counter() - began))
+        cost = Cost(**budget.spent, seconds=time.perf_counter() - began)
+        return self._record(example, passages, draft, 1.0 if sure is None else sure, stop, cost)
 
-    def _record(self, example: Example, passages: list[Passage], draft: str, stop: str | None, cost: Cost) -> Record:
+    def _record(
+        self, example: Example, passages: list[Passage], draft: str, sure: float, stop: str | None, cost: Cost
+    ) -> Record:
         answered = bool(draft) and not declines(draft)
         return Record(
             system=self.name,
@@ -81,7 +87,7 @@ class OneDraft:
             outcome="answered" if answered else "stopped" if stop else "abstained",
             stop_reason=stop or (None if answered else "declined"),
             answer=draft if answered else "",
-            confidence=1.0 if answered else 0.0,
+            confidence=sure if answered else 0.0,
             queries=[example.question] if self.k else [],
             seen=[seen_of(passage) for passage in passages],
             said=[Said(text=claim, label=None, score=None, quote=None) for claim in split_claims(draft)]

@@ -1,13 +1,16 @@
 """The model that writes: drafts, queries and direct answers."""
 
+import math
 from dataclasses import dataclass, field, replace
+from statistics import fmean
 from typing import Any, Self
 
+from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.prompts import ChatPromptTemplate
 
 from core.text import is_blank
 from models.chat import Chat, answer_of
-from models.failures import TransientModelError
+from models.failures import TransientModelError, UnusableRequestError
 from models.usage import NodeBudget, unlimited
 
 ANSWER_TAG = "answer"
@@ -40,8 +43,31 @@ class Generator:
         """
         tags = ["nostream"] if hidden else [ANSWER_TAG]
         asked = messages.format_messages(**inputs)
-        reply = await self.chat.ask(asked, self.budget, max_tokens=max_tokens, temperature=temperature, tags=tags)
+        return (await self._written(asked, max_tokens, temperature=temperature, tags=tags))[0]
+
+    async def write_scored(
+        self, messages: ChatPromptTemplate, *, max_tokens: int, temperature: float | None = None, **inputs: Any
+    ) -> tuple[str, float | None]:
+        """As `write`, with the geometric mean of the tokens' probabilities; None where the server gives none."""
+        given: dict[str, Any] = {"max_tokens": max_tokens, "temperature": temperature, "tags": [ANSWER_TAG]}
+        asked = messages.format_messages(**inputs)
+        try:
+            text, reply = await self._written(asked, **given, bind={"logprobs": True})
+        except UnusableRequestError:
+            text, reply = await self._written(asked, **given)
+        return text, token_probability(reply)
+
+    async def _written(self, asked: list[BaseMessage], max_tokens: int, **given: Any) -> tuple[str, AIMessage]:
+        reply = await self.chat.ask(asked, self.budget, max_tokens=max_tokens, **given)
         text = answer_of(reply, self.chat.name, max_tokens, self.chat.secrets)
         if is_blank(text):
             raise TransientModelError(f"{self.chat.name} gave an empty answer.")
-        return text
+        return text, reply
+
+
+def token_probability(reply: AIMessage) -> float | None:
+    """Return the geometric mean of the probabilities of a reply's tokens; None if the server reports none."""
+    try:
+        return math.exp(fmean(entry["logprob"] for entry in reply.response_metadata["logprobs"]["content"]))
+    except (LookupError, TypeError, ValueError, OverflowError):
+        return None

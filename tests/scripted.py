@@ -223,6 +223,7 @@ class ScriptedGenerator:
         self.asked: list[tuple[str, dict[str, Any]]] = []
         self.bounds = [] if bounds is None else bounds
         self.budget: NodeBudget | None = None
+        self.scored: float | None = None
 
     def with_budget(self, budget: NodeBudget) -> "ScriptedGenerator":
         bound = copy(self)
@@ -254,6 +255,9 @@ class ScriptedGenerator:
         if isinstance(said, Exception):
             raise said
         return said
+
+    async def write_scored(self, messages: ChatPromptTemplate, **given: Any) -> tuple[str, float | None]:
+        return await self.write(messages, **given), self.scored
 
     def inputs(self, name: str) -> list[dict[str, Any]]:
         return [inputs for one, inputs in self.asked if one == name]

@@ -41,6 +41,13 @@ async def test_plain_reads_all_that_was_found_and_gives_its_draft() -> None:
     assert read_by(found) == [air, salt]
 
 
+async def test_its_confidence_is_the_probability_of_its_tokens() -> None:
+    writer = ScriptedGenerator(drafts=["Air scatters light."])
+    writer.scored = 0.6
+    found = await plain(services(writer, retriever=ScriptedRetriever(always=[AIR])), Context()).ask(EXAMPLE)
+    assert found["confidence"] == 0.6
+
+
 async def test_closed_book_searches_nothing() -> None:
     search = ScriptedRetriever()
     writer = ScriptedGenerator(direct=["Because of the air."])
