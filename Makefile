@@ -42,7 +42,6 @@ bench: ## what a question costs, against plain retrieve-and-generate and peers: 
 	$(PYTHON) -m benchmarks.serving
 	$(PYTHON) -m benchmarks.latency
 	$(PYTHON) -m benchmarks.cost --peers
-	$(PYTHON) -m benchmarks.pictures
 	$(PYTHON) -m benchmarks.injection --most 36
 
 bench-index: ## what the index finds and how fast, up to a million passages: about half an hour
