@@ -15,6 +15,7 @@ FOLDERS = "app core evaluation graph grounding models nodes prompts retrieval ru
 NAMES = "|".join(FOLDERS)
 IMPORTED = re.compile(rf"^(\s*(?:from|import) )(?=(?:{NAMES})\b)", re.MULTILINE)
 QUOTED = re.compile(rf'(?<=")((?:{NAMES})(?:\.\w+)*)(?=[":])')
+PINNED = re.compile(r"==(\d+\.\d+)([.\d]*)")
 EXTRA = re.compile(r"pip install -r requirements-(\w+)\.txt")
 RENAMED = "editable_wheel" not in sys.argv
 
@@ -31,10 +32,13 @@ def is_module(name: str) -> bool:
     return "." in name and (ROOT / f"{name.replace('.', '/')}.py").is_file()
 
 
-def extra(name: str) -> list[str]:
-    """Return what ``requirements-NAME.txt`` needs beside the product."""
-    lines = (ROOT / f"requirements-{name}.txt").read_text("utf-8").splitlines()
-    return [line for line in lines if line and not line.startswith(("#", "-"))]
+def required(file: str) -> list[str]:
+    """Return what a file of requirements names itself, from the tested versions to the next major ones.
+
+    Beside another project's packages exact versions could seldom be installed.
+    """
+    lines = (ROOT / file).read_text("utf-8").splitlines()
+    return [PINNED.sub(r"~=\1,>=\1\2", line) for line in lines if line and not line.startswith(("#", "-"))]
 
 
 class BuildRenamed(build_py):
@@ -61,6 +65,7 @@ setup(
         f"{prefix}models": ["*.json", "adapters/*"],
     },
     include_package_data=False,
-    extras_require={name: extra(name) for name in ("postgres", "otel")},
+    install_requires=required("requirements.txt"),
+    extras_require={name: required(f"requirements-{name}.txt") for name in ("postgres", "otel")},
     cmdclass={"build_py": BuildRenamed},
 )

@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from packaging.requirements import Requirement
 
 from app.libraries import SAMPLE
 from app.version import VERSION
@@ -26,6 +26,13 @@ def ran(*command: str | Path, **given: Any) -> subprocess.CompletedProcess[str]:
 def files_of(folder: Path) -> dict[str, bytes]:
     files = (path for path in folder.rglob("*") if path.is_file() and path.suffix != ".pyc")
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
+
+
+def needed(installed: Path) -> list[Requirement]:
+    """What the wheel's metadata say that it needs, also for its extras."""
+    (metadata,) = installed.glob("*.dist-info/METADATA")
+    lines = metadata.read_text().splitlines()
+    return [Requirement(line.removeprefix("Requires-Dist: ")) for line in lines if line.startswith("Requires-Dist: ")]
 
 
 @pytest.fixture(scope="module")
@@ -71,18 +78,30 @@ print(selfrag.SelfRAG.__module__)
 
 
 def test_a_wheel_names_what_is_for_a_database_and_for_spans_apart(installed: Path) -> None:
-    (metadata,) = installed.glob("*.dist-info/METADATA")
-    needs = re.findall(
-        r"^Requires-Dist: (\S+?)[=<\[].*?(?:extra == ['\"](\w+)['\"])?$", metadata.read_text(), re.MULTILINE
-    )
-    extras = {name: [one for one, extra in needs if extra == name] for name in ("postgres", "otel")}
+    needs = needed(installed)
+    extras = {extra: [one.name for one in needs if f'extra == "{extra}"' in str(one)] for extra in ("postgres", "otel")}
     assert extras == {
         "postgres": ["psycopg", "langgraph-checkpoint-postgres"],
         "otel": ["opentelemetry-sdk", "opentelemetry-exporter-otlp-proto-http"],
     }
-    assert ("langgraph", "") in needs
+    assert "langgraph" in {one.name for one in needs if "extra" not in str(one)}
     told = (installed / "selfrag" / "models" / "telemetry.py").read_text()
     assert "pip install 'self-rag[otel]'" in told
+
+
+def test_a_wheel_takes_the_tested_versions_and_later_ones_but_the_next_major_one(installed: Path) -> None:
+    pinned = {}
+    for file in ("requirements.txt", "requirements-postgres.txt", "requirements-otel.txt"):
+        lines = [line for line in (ROOT / file).read_text().splitlines() if line[:1] not in ("#", "-", "")]
+        pinned |= {one.name: str(one.specifier).removeprefix("==") for one in map(Requirement, lines)}
+    needs = needed(installed)
+    assert {one.name for one in needs} == pinned.keys()
+    for one in needs:
+        major, *_, last = pinned[one.name].split(".")
+        assert one.specifier.contains(pinned[one.name])
+        assert one.specifier.contains(f"{major}.99999")
+        assert not one.specifier.contains(f"{int(major) + 1}.0")
+        assert last == "0" or not one.specifier.contains(pinned[one.name].removesuffix(last) + "0")
 
 
 def test_a_checkout_has_each_module_once() -> None:
