@@ -55,6 +55,9 @@ class Model:
             raise said
         return said
 
+    async def write_scored(self, messages: ChatPromptTemplate, **given: Any) -> tuple[str, float | None]:
+        return await self.write(messages, **given), None
+
 
 @pytest.fixture
 def model() -> Model:
