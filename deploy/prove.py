@@ -18,7 +18,7 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -100,10 +100,10 @@ def served(root: Path, environment: dict[str, str], user: str, start: Sequence[s
         shutil.copytree(models, home / "models", dirs_exist_ok=True)
         for path in (home / "models", *(home / "models").rglob("*")):
             os.chown(path, int(user), int(user))
-    environment = environment | {"SELFRAG_TOKENS_FILE": "/etc/self-rag/tokens", "HOME": "/var/lib/self-rag"}
+    environment = environment | {"SELFRAG_TOKENS_FILE": "/etc/self-rag/tokens", "HOME": "/" + VOLUME}
     server = subprocess.Popen(confined(root, environment, user, start))
     try:
-        until_healthy(server, root, environment, user, check)
+        until(lambda: succeeds(*confined(root, environment, user, check)), server)
         status = Path(f"/proc/{server.pid}/status").read_text()
         held = [line for line in status.splitlines() if line.startswith(("Uid", "CapEff", "NoNewPrivs"))]
         print("\n".join(held))
@@ -135,9 +135,9 @@ def composed(root: Path, environment: dict[str, str], user: str, start: Sequence
 
         running.callback(database(root.parent / "database", services["postgres"]).terminate)
         first = started(*start)
-        until_ready(PORT)
-        started(*start, "--port", str(PORT + 1))
-        until_ready(PORT + 1)
+        until(lambda: is_ready(PORT), first)
+        second = started(*start, "--port", str(PORT + 1))
+        until(lambda: is_ready(PORT + 1), second)
         started(start[0], *services["worker"]["command"])
         ran(*confined(root, environment, user, [start[0], "index", "/documents"]))
         question = json.dumps({"question": QUESTION}).encode()
@@ -172,9 +172,7 @@ def database(root: Path, service: dict[str, Any]) -> "subprocess.Popen[bytes]":
     ran(*command("initdb", "-D", data, "-U", user, "-A", "scram-sha-256", "--pwfile", "/tmp/password"))
     listening = ("listen_addresses=127.0.0.1", "unix_socket_directories=/tmp")
     server = subprocess.Popen(command("postgres", "-D", data, *(word for one in listening for word in ("-c", one))))
-    while subprocess.run(command("pg_isready", "-h", "127.0.0.1", "-U", user), check=False).returncode:
-        assert server.poll() is None, "the database ended"
-        time.sleep(1)
+    until(lambda: succeeds(*command("pg_isready", "-h", "127.0.0.1", "-U", user)), server)
     os.environ["PGPASSWORD"] = password
     ran(*command("createdb", "-h", "127.0.0.1", "-U", user, name))
     return server
@@ -211,30 +209,27 @@ def confined(root: Path, environment: dict[str, str], user: str, command: Sequen
     return ["unshare", "--mount", "/bin/sh", "-ec", inner]
 
 
-def until_healthy(
-    server: "subprocess.Popen[bytes]", root: Path, environment: dict[str, str], user: str, check: Sequence[str]
-) -> None:
-    """Wait for the image's own health check to pass."""
+def until(holds: Callable[[], bool], process: "subprocess.Popen[bytes]") -> None:
+    """Wait until something holds of a process that runs."""
     begun = time.monotonic()
-    while time.monotonic() - begun < START_SECONDS:
-        assert server.poll() is None, "the server ended"
-        if subprocess.run(confined(root, environment, user, check), capture_output=True, check=False).returncode == 0:
-            print(f"healthy after {time.monotonic() - begun:.0f} s")
-            return
+    while not holds():
+        assert process.poll() is None, "the process ended"
+        assert time.monotonic() - begun < START_SECONDS, "the process is not ready"
         time.sleep(1)
-    raise TimeoutError("the server is not healthy")
+    print(f"ready after {time.monotonic() - begun:.0f} s")
 
 
-def until_ready(port: int) -> None:
-    """Wait for a server to say that questions may be sent to it."""
-    begun = time.monotonic()
-    while time.monotonic() - begun < START_SECONDS:
-        try:
-            call("GET", "/readyz", port=port)
-            return
-        except URLError:
-            time.sleep(1)
-    raise TimeoutError("the server is not ready")
+def succeeds(*command: str) -> bool:
+    """Whether a command succeeds."""
+    return subprocess.run(command, capture_output=True, check=False).returncode == 0
+
+
+def is_ready(port: int) -> bool:
+    """Whether a server says that questions may be sent to it."""
+    try:
+        return bool(call("GET", "/readyz", port=port))
+    except URLError:
+        return False
 
 
 def call(method: str, path: str, body: bytes | None = None, port: int = PORT) -> dict[str, Any]:

@@ -20,7 +20,7 @@ _LISTED_OF_DOCUMENTS = 12_000  # the same where some documents are searched, whi
 _RANKED = 1_000  # of these are ranked by all words
 _RARE = 20  # where some documents are searched, words are listed that at most one in so many of their passages has
 _ENOUGH = 100  # candidates of few passages, without which a common word is listed too
-_FEW = 4  # times the passages of a filter's documents, that are few where this is less than all
+_FEW = 4  # documents are few that have at most one in so many of all passages
 _DRAWN = 2_000  # passages of which it is counted how many have a word, where not all may be read
 _K1, _B = 1.2, 0.75  # as in FTS5
 
@@ -43,9 +43,9 @@ WITH found AS MATERIALIZED (
 # + 0 keeps the planner from the graph.
 _BY_COMPARISON = f"SELECT id {_MATCHING} ORDER BY (vector <#> %(vector)s::halfvec) + 0, id LIMIT %(count)s"
 _WITH_WORDS = f"SELECT id, {{weight}} {_MATCHING} AND words @@ %(words)s::tsquery LIMIT %(left)s"
-# The passages of a few documents are taken from an index, and only those with the word are read; of many documents an
-# array would be compared one by one, and a subquery is hashed.
-_WITH_WORDS_OF_MOST = _WITH_WORDS.replace("= ANY(%(documents)s)", "IN (SELECT unnest(%(documents)s::bigint[]))")
+# With an array of few documents PostgreSQL intersects two indexes before it reads a passage. An array of many it would
+# compare one by one with each passage; it hashes a subquery.
+_WITH_WORDS_OF_MANY = _WITH_WORDS.replace("= ANY(%(documents)s)", "IN (SELECT unnest(%(documents)s::bigint[]))")
 _OF_DOCUMENTS = "SELECT words FROM passages WHERE document = ANY(%s) ORDER BY document, id LIMIT %s"
 
 
@@ -68,7 +68,7 @@ class Condition:
         self.narrowed = any((first, since, until))  # to some passages of the documents
         self.of_documents = documents is not None
         self.passages = int(sum(passages for _, _, passages in self._documents))
-        self.of_most = _FEW * self.passages > sum(passages for _, _, passages in found)
+        self.of_few = _FEW * self.passages <= sum(passages for _, _, passages in found)
         self.parameters = {"documents": documents, "first": first, "last": last, "since": since, "until": until}
 
     def count(self, connection: Connection, most: int) -> int:
@@ -159,30 +159,24 @@ class Found:
             left = max(_RANKED, min(_LISTED_OF_DOCUMENTS, only.passages // _RARE))
             least = _ENOUGH if only.passages <= EXACT else 1
         sums: defaultdict[int, float] = defaultdict(float)
-        waiting, many = list(known), only.of_documents and only.passages > EXACT
+        waiting, estimated = list(known), only.of_documents and only.passages > EXACT
         while waiting and (len(sums) < least or (left > 0 and (only.narrowed or waiting[0][0] <= left))):
             together = [waiting.pop(0)]
-            while many and waiting and sum(number for number, _ in (*together, waiting[0])) <= left:
+            while estimated and waiting and sum(number for number, _ in (*together, waiting[0])) <= left:
                 together.append(waiting.pop(0))
-            # The passages of few documents are looked up once for all words, the same as are found word by word.
-            for words in [[one] for one in together] if only.of_most else [together]:
+            # One query finds what a query for each word finds; for few documents it is faster.
+            for words in [together] if only.of_few else [[one] for one in together]:
                 found = self._with_words({word: weights[word] for _, word in words}, left)
                 for id_, weight in found:
                     sums[id_] += weight
-                left -= len(found)
-            if many:
-                left = 0
+                left = 0 if estimated else left - len(found)
         return sorted(sums, key=lambda id_: (-sums[id_], id_))[:_RANKED]
 
     def _with_words(self, weights: dict[str, float], most: int) -> list[tuple[int, float]]:
         """Return the passages that have one of the words, each with the total weight of those that it has."""
-        only, listed = self._only, range(len(weights))
-        weight = " + ".join(
-            f"CASE WHEN words @@ %(word{n})s::tsquery THEN %(weight{n})s::float8 ELSE 0 END" for n in listed
-        )
-        if len(weights) == 1:
-            weight = "%(weight0)s::float8"
-        words = [f"'{word}'" for word in weights]
+        only, words = self._only, [f"'{word}'" for word in weights]
+        each = [f"CASE WHEN words @@ %(word{n})s::tsquery THEN %(weight{n})s ELSE 0 END" for n in range(len(words))]
+        weight = " + ".join(each) if len(words) > 1 else "%(weight0)s"
         parameters = {
             **only.parameters,
             **{f"word{n}": word for n, word in enumerate(words)},
@@ -190,7 +184,7 @@ class Found:
             "words": " | ".join(words),
             "left": None if only.of_documents else max(most, 1),
         }
-        statement = (_WITH_WORDS_OF_MOST if only.of_most else _WITH_WORDS).format(weight=weight)
+        statement = (_WITH_WORDS if only.of_few else _WITH_WORDS_OF_MANY).format(weight=f"({weight})::float8")
         return self._connection.execute(statement.encode(), parameters, binary=True).fetchall()
 
     def _ranked(self, ids: list[int], weights: dict[str, float], average: float) -> dict[int, float]:
