@@ -52,7 +52,7 @@ bench-index: ## what the index finds and how fast, up to a million passages: abo
 
 release: ## the wheel, what it brings with it (CycloneDX) and their licences, in build/release
 	rm -rf build && $(PYTHON) -m pip wheel -q --no-deps --no-build-isolation -w build/release .
-	sed -n 's/\[[a-z,]*\]//; /==/p' requirements.txt requirements-postgres.txt requirements-otel.txt > build/release/constraints.txt
+	sed -n 's/\[[a-z,]*\]//; /==/p' requirements.txt requirements-charts.txt requirements-postgres.txt requirements-otel.txt > build/release/constraints.txt
 	$(PYTHON) -m venv build/env && build/env/bin/pip install -q -c build/release/constraints.txt build/release/*.whl
 	$(PYTHON:%python=%cyclonedx-py) environment build/env -o build/release/sbom.json
 	$(PYTHON:%python=%pip-licenses) --python build/env/bin/python -f markdown --output-file build/release/licences.md

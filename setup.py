@@ -66,6 +66,6 @@ setup(
     },
     include_package_data=False,
     install_requires=required("requirements.txt"),
-    extras_require={name: required(f"requirements-{name}.txt") for name in ("postgres", "otel")},
+    extras_require={name: required(f"requirements-{name}.txt") for name in ("charts", "postgres", "otel")},
     cmdclass={"build_py": BuildRenamed},
 )

@@ -8,6 +8,7 @@ import re
 from argparse import ArgumentParser, ArgumentTypeError, _ActionsContainer
 from collections.abc import Iterable
 from datetime import date
+from importlib.util import find_spec
 from pathlib import Path
 
 from core.errors import RequestError
@@ -101,6 +102,15 @@ def require_suffix(path: Path, *suffixes: str) -> None:
     if path.suffix.lower() not in suffixes:
         endings = " or ".join(filter(None, (", ".join(suffixes[:-1]), suffixes[-1])))
         raise RequestError(f"{shown(path.name)} cannot be written: name a file that ends in {endings}.")
+    if path.suffix.lower() == ".png":
+        require_charts("A PNG")
+
+
+def require_charts(what: str) -> None:
+    """Refuse what is drawn with packages that are not installed, before anything is asked for it."""
+    for name in ("matplotlib", "novasvg"):
+        if find_spec(name) is None:
+            raise RequestError(f"{what} needs {name}: run pip install -r requirements-charts.txt.")
 
 
 def require_output(path: Path, *suffixes: str) -> None:

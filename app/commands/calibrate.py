@@ -12,7 +12,7 @@ from app.conversations.drift import drift_since
 from app.conversations.opening import open_feedback, open_threads
 from app.front_door import SelfRAG
 from app.libraries import library_to_ask
-from app.options import require_docs, require_output, write_file
+from app.options import require_charts, require_docs, require_output, write_file
 from app.settings import EMBEDDED, Settings, load_settings
 from app.terminal.progress import table, timed
 from app.terminal.screen import Screen, duration
@@ -36,6 +36,7 @@ def calibrate(options: argparse.Namespace) -> int:
     require_docs(options.docs)
     if options.output:
         require_output(options.output, ".html")
+        require_charts("--output")
     if options.status or options.reset:
         _look_after(options, settings, screen)
         return 0

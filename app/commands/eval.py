@@ -11,7 +11,7 @@ from app.calibrations import provenance_of, with_calibration
 from app.compose import context_of, critic_name, services_without_models, usual_concurrency
 from app.front_door import SelfRAG
 from app.libraries import SAMPLE, library_to_ask
-from app.options import require_docs
+from app.options import require_charts, require_docs
 from app.settings import Settings, load_settings
 from app.terminal.progress import asking, show_routes, table, timed
 from app.terminal.screen import Screen
@@ -25,7 +25,6 @@ from evaluation.judging.judge import judge_records
 from evaluation.measures.metrics import summarise
 from evaluation.record_store import NAME, Store
 from evaluation.records import Dataset, Example, Judgements, Record, System
-from evaluation.reporting.report import write_report
 from evaluation.reporting.routes import routed
 from evaluation.reporting.tables import tables_of
 from evaluation.run import run
@@ -56,6 +55,7 @@ def ask_dataset(
     settings = load_settings()
     _check_variants(options, settings)
     require_docs(options.docs)
+    require_charts("An evaluation")
     folder = options.out or Path("eval") / name_of(options.dataset, options.paragraphs)
     require_own(folder)
     dataset = load(options.dataset, folder / "documents", options.paragraphs)
@@ -147,6 +147,8 @@ def _report(
     failed = [record for record in records if record["error"]]
     if failed and len(failed) == len(records):
         raise error_of(failed, "No question was answered")
+    from evaluation.reporting.report import write_report
+
     summary = summarise(examples, records, judgements=judgements)
     try:
         written = write_report(folder, dataset, examples, records, summary, judgements)

@@ -5,8 +5,6 @@ from collections.abc import Sequence
 from core.markup import Html, tag
 from evaluation.calibrating import Calibrated, Measured, Trial
 from evaluation.measures.statistics import Estimate
-from evaluation.reporting.charts import unit
-from evaluation.reporting.drawing import INK, MUTED, as_svg, colour, figure, marker
 from evaluation.reporting.html_document import html_document, table_of_figures
 from evaluation.reporting.tables import shown, with_bounds
 
@@ -60,6 +58,9 @@ def page(name: str, made: Calibrated, trials: Sequence[Trial]) -> Html:
 
 def cuts(made: Calibrated, trials: Sequence[Trial]) -> Html:
     """Draw the share wrong against the share answered, a point for each cut; the large one is chosen."""
+    from evaluation.reporting.charts import unit
+    from evaluation.reporting.drawing import INK, MUTED, as_svg, colour, figure, marker
+
     with figure(480, 320) as (drawn, (axes,)):
         points = [
             (sum(said) / len(trials), 1 - sum(one.at[cut].right for one in trials) / sum(said), cut)

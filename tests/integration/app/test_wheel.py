@@ -17,6 +17,7 @@ from app.version import VERSION
 from tests.command_line import ROOT, Program
 
 PACKAGES = {path.parent.name for path in ROOT.glob("*/__init__.py")} - {"benchmarks", "deploy", "training", "selfrag"}
+EXTRAS = ("charts", "postgres", "otel")
 
 
 def ran(*command: str | Path, **given: Any) -> subprocess.CompletedProcess[str]:
@@ -39,7 +40,11 @@ def needed(installed: Path) -> list[Requirement]:
 def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of what a wheel is built from: the build leaves files where it runs."""
     folder = tmp_path_factory.mktemp("source")
-    for name in ("pyproject.toml", "setup.py", *(f"requirements{one}.txt" for one in ("", "-postgres", "-otel"))):
+    for name in (
+        "pyproject.toml",
+        "setup.py",
+        *(f"requirements{one}.txt" for one in ("", *(f"-{extra}" for extra in EXTRAS))),
+    ):
         shutil.copy(ROOT / name, folder)
     for name in (*PACKAGES, "selfrag", "data/library"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
@@ -77,10 +82,11 @@ print(selfrag.SelfRAG.__module__)
     assert (ended.returncode, ended.stdout, ended.stderr) == (0, "selfrag.app.front_door\n", "")
 
 
-def test_a_wheel_names_what_is_for_a_database_and_for_spans_apart(installed: Path) -> None:
+def test_a_wheel_names_what_is_for_charts_for_a_database_and_for_spans_apart(installed: Path) -> None:
     needs = needed(installed)
-    extras = {extra: [one.name for one in needs if f'extra == "{extra}"' in str(one)] for extra in ("postgres", "otel")}
+    extras = {extra: [one.name for one in needs if f'extra == "{extra}"' in str(one)] for extra in EXTRAS}
     assert extras == {
+        "charts": ["matplotlib", "novasvg"],
         "postgres": ["psycopg", "langgraph-checkpoint-postgres"],
         "otel": ["opentelemetry-sdk", "opentelemetry-exporter-otlp-proto-http"],
     }
@@ -89,9 +95,29 @@ def test_a_wheel_names_what_is_for_a_database_and_for_spans_apart(installed: Pat
     assert "pip install 'self-rag[otel]'" in told
 
 
+def test_without_its_extras_a_wheel_misses_charts_alone_and_says_so_first(installed: Path, tmp_path: Path) -> None:
+    program = """
+import sys
+for name in ("matplotlib", "novasvg", "psycopg", "opentelemetry.sdk"):
+    sys.modules[name] = None
+from importlib import import_module
+from selfrag.app.cli import PARSERS, main
+for name in PARSERS:
+    import_module(f"selfrag.app.commands.{name}")
+for given in (["graph", "--output", "a.svg"], ["graph", "--output", "a.png"], ["eval", "nowhere.json"]):
+    main(given)
+"""
+    ended = ran("-c", program, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(installed)})
+    remedy = "needs matplotlib: run pip install 'self-rag[charts]'."
+    assert ended.stderr.splitlines()[-2:] == [f"error: {what} {remedy}" for what in ("A PNG", "An evaluation")], (
+        ended.stderr
+    )
+    assert [path.name for path in tmp_path.iterdir()] == ["a.svg"]
+
+
 def test_a_wheel_takes_the_tested_versions_and_later_ones_but_the_next_major_one(installed: Path) -> None:
     pinned = {}
-    for file in ("requirements.txt", "requirements-postgres.txt", "requirements-otel.txt"):
+    for file in ("requirements.txt", *(f"requirements-{extra}.txt" for extra in EXTRAS)):
         lines = [line for line in (ROOT / file).read_text().splitlines() if line[:1] not in ("#", "-", "")]
         pinned |= {one.name: str(one.specifier).removeprefix("==") for one in map(Requirement, lines)}
     needs = needed(installed)
