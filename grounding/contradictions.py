@@ -1,18 +1,20 @@
 """Find the sentence of a passage that says otherwise than a claim: another figure, another name, or the opposite."""
 
 from collections.abc import Sequence
+from itertools import groupby
 
 from core.passages import section_of
 from core.types import Passage, Quote
+from core.words import STOP_WORDS
 from grounding.amounts import facts_of, plain_figures
-from grounding.capitals import names
+from grounding.capitals import WORD, names
 from grounding.instructions import is_instruction
 from grounding.language import is_english
 from grounding.names import DENIAL, folded, missing_names
 from grounding.numbers import Contradictions, missing_figures
 from grounding.numerals import in_digits
 from grounding.sentences import sentences
-from grounding.stems import stemmed
+from grounding.stems import stem, stemmed
 
 LEAST_SHARED = 0.65  # of the claim's words, but for the figures and names that differ
 LEAST_SHARED_DENIED = 0.8  # of the claim's words, where only a denial differs
@@ -48,11 +50,37 @@ def _contradicted(claim: str, sentence: str, section: str) -> float:
     if shared < LEAST_SHARED:
         return 0.0
     if figures or absent:
-        # Others stand in the place of the missing figures: of the same kind, or as many; and of the names, any.
+        # Others stand in the place of the missing figures: of the same kind, or as many; and of each name.
         others, contradictions = plain_figures(said) - facts_of(claim).numbers, Contradictions(claim, said, "")
         counted = not figures or len(others) == len(figures) or (others and all(map(contradictions.has, figures)))
-        claimed = {folded(name.text) for name in names(claim)}
-        named = not absent or any(folded(name.text) not in claimed and not name.opens for name in names(said))
-        return shared if counted and named else 0.0
+        return shared if counted and _others_in_place(claim, absent, said) else 0.0
     denied = bool(DENIAL.search(claim)) != bool(DENIAL.search(sentence))
     return shared if denied and shared >= LEAST_SHARED_DENIED else 0.0
+
+
+def _others_in_place(claim: str, absent: Sequence[str], said: str) -> bool:
+    """True if for each name that is not said another one is, which the claim does not have, beside the same word."""
+    claimed = {folded(name.text) for name in names(claim)}
+    places = _beside({folded(name.text) for name in names(said) if not name.opens} - claimed, said)
+    for place in _beside(set(map(folded, absent)), claim):
+        found = next((one for one in places if one & place), None)
+        if found is None:
+            return False
+        places.remove(found)
+    return True
+
+
+def _beside(called: set[str], text: str) -> list[set[str]]:
+    """Return the stems beside each run of such names: its other names, and the words before and after, if they say
+    something.
+    """
+    words, ends = map(folded, WORD.findall(text)), [(False, list[str]())]
+    within = called | {folded(name.text) for name in names(text) if not name.opens}
+    runs = [
+        (named, [word for word in run if word not in STOP_WORDS]) for named, run in groupby(words, within.__contains__)
+    ]
+    return [
+        {stem(word) for word in (*before[-1:], *run, *after[:1]) if word not in called}
+        for (_, before), (named, run), (_, after) in zip(ends + runs, runs, runs[1:] + ends, strict=False)
+        if named and called & set(run)
+    ]
