@@ -1,21 +1,26 @@
-"""How well `decide` routes beside the sample library: accuracy at the threshold in force, and AUC.
+"""How well `decide` routes beside the sample library: the share right of each route, and the AUC of the critic's P.
 
 python -m benchmarks.routes                                  100 questions that nothing was tuned on
 python -m benchmarks.routes --questions data/routes_factual.jsonl    50 more that ask for facts
-python -m benchmarks.routes --questions data/routes_tuning.jsonl     the 160 that the prompt and threshold were
+python -m benchmarks.routes --questions data/routes_cases.jsonl      84 more, of people who tell their case
+python -m benchmarks.routes --questions data/routes_tuning.jsonl     those that all was tuned on
 """
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
+
+from langgraph.runtime import Runtime
 
 from app.front_door import SelfRAG
 from benchmarks.harness import option_parser
 from benchmarks.sample import open_docs, questions_in
 from evaluation.measures.statistics import auc
-from models.calibration import route_features
-from nodes.retrieve import as_passage
+from nodes.decide import decide
 from prompts.decide import RETRIEVE
-from prompts.delimiters import as_data
+from run.initial_state import initial_state
+from run.prefetch import PrefetchingRetriever
 
 DEFAULT = Path(__file__).resolve().parent.parent / "data" / "routes.jsonl"
 
@@ -24,32 +29,27 @@ def main() -> None:
     """Ask, print what went wrong, then the figures."""
     options = option_parser(__doc__, questions=DEFAULT).parse_args()
     rows = questions_in(options.questions)
-    rag = open_docs(None)
-    scores = asyncio.run(ask([row.question for row in rows], rag))
-    threshold = rag.services.thresholds.retrieve
-    expected = [row.route == "retrieve" for row in rows]
-    wrong = [
-        f"{score:5.2f}  {row.route:8}  {row.question}"
-        for row, score, retrieve in zip(rows, scores, expected, strict=True)
-        if (score >= threshold) != retrieve
-    ]
-    print("\n".join(wrong))
-    area = auc(expected, scores)
-    print(
-        f"\n{len(rows) - len(wrong)} of {len(rows)} right ({1 - len(wrong) / len(rows):.1%}) at {threshold}"
-        + (f"; AUC {area:.3f}" if area is not None else "")
-    )
+    made = asyncio.run(ask([row.question for row in rows], open_docs(None)))
+    chosen = [(row.route, one["route"], row.question, one["decision"]) for row, one in zip(rows, made, strict=True)]
+    for route in ("retrieve", "direct"):
+        of = [one for one in chosen if one[0] == route]
+        wrong = [f"{RETRIEVE.score(verdict):5.2f}  {question}" for _, to, question, verdict in of if to != route]
+        print(f"{len(of) - len(wrong)} of {len(of)} to {route}", *wrong, sep="\n  ")
+    judged = [(route == "retrieve", RETRIEVE.score(one)) for route, _, _, one in chosen if one["probabilities"]]
+    area = auc([needs for needs, _ in judged], [score for _, score in judged])
+    print(f"AUC {area:.3f} of {len(judged)} that the critic judged" if area is not None else "")
 
 
-async def ask(questions: list[str], rag: SelfRAG) -> list[float]:
-    """P(retrieve) of each question, by the critic and what the search finds."""
-    scores, services = [], rag.services
+async def ask(questions: list[str], rag: SelfRAG) -> list[dict[str, Any]]:
+    """What `decide` makes of each question."""
+    made, services = [], rag.services
+    context = services.completed(None)
     async with rag:
         for question in questions:
-            verdict = await services.critic.choose(RETRIEVE, question=as_data(question))
-            passages = [as_passage(one) for one in await services.retriever.ainvoke(question, k=4)]
-            scores.append(RETRIEVE.score(services.fits.routed(verdict, route_features(question, passages))))
-    return scores
+            asked = replace(services, retriever=PrefetchingRetriever(services.retriever))
+            state: Any = {"question": question}
+            made.append(await decide(state | initial_state(state, context), asked, Runtime(context=context)))
+    return made
 
 
 if __name__ == "__main__":

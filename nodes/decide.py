@@ -22,7 +22,16 @@ LEANS = "It goes on from a question that the documents answered."
 PREMISES = "It brings the premises that its answer follows from."
 LONGEST_NEAR = 200  # characters of a question that the search alone may decide
 # A message that has the text in it that it is about comes as near to a passage as a question that the passage answers.
-TEXT_IN_IT = re.compile(r'[:：\n"“”„«»「」『』]')
+TEXT_IN_IT = re.compile(r"""[:：\n"“”„«»「」『』]|(?<!\w)['‘].+['’](?!\w)""")
+ASKS = re.compile(r"[?？]\W*$")
+YOU = re.compile(
+    r"\b(?:you\w*|du|dich|dir|dein\w*|sie|ihnen|tu|toi|te|vous|votre|vos|tú|ti|usted\w*)\b|[你您]", re.IGNORECASE
+)
+GREETING = 6  # words of a question that may be small talk without a word to the assistant, as "How is it going?"
+CASE = {
+    "edit": "It is a question, and has no text in it to work on.",
+    "chat": "It is a question, and not to the assistant.",
+}
 
 
 async def decide(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
@@ -37,11 +46,13 @@ async def decide(state: SelfRAGState, services: Services, runtime: Runtime[Conte
 async def _routed(state: SelfRAGState, services: Services, context: Context) -> dict[str, Any]:
     """Choose the route: by the critic in mode ``adaptive``, else as the mode says.
 
-    The search is begun here. A follow-up that was joined with what the documents answered is searched for without the
-    critic, which takes "With what?" for one that needs none. Where a threshold and a regression were fitted for it,
-    what it found counts: a question that a passage comes very near to is searched for without the critic, and else
-    the verdict shifts with the nearness. A question that brings its premises with it is direct whatever the documents
-    hold. Where what was found overrules a critic that held the question to be direct, that is the fallback.
+    The search is begun here. A follow-up that was joined with what the documents answered is searched for without
+    the critic, which takes "With what?" for one that needs none. The critic takes the case that a person tells for
+    a text to edit, or for small talk: neither is believed of a question that has no text in it, or speaks to
+    nobody. Where a threshold and a regression were fitted for it, what it found counts: a question that a passage
+    comes very near to is searched for without the critic, and else the verdict shifts with the nearness. A question
+    that brings its premises with it is direct whatever the documents hold. Where what was found overrules a critic
+    that held the question to be direct, that is the fallback.
     """
     ahead = services.retriever if isinstance(services.retriever, PrefetchingRetriever) else None  # as the graph's is
     if ahead and context.mode != "never":
@@ -62,6 +73,8 @@ async def _routed(state: SelfRAGState, services: Services, context: Context) -> 
         near = f"A passage comes near to the question: cosine {features['similarity']:.2f}."
         return _decided(Verdict(label="retrieve", probabilities=None, reason=near))
     asked = await services.critic.choose(RETRIEVE, question=as_data(standalone_question(state)))
+    if not state["conversation"] and (case := _case(asked.get("reply"), said)):
+        return _decided(Verdict(label="retrieve", probabilities=None, reason=case))
     threshold = context.effective_thresholds.retrieve
     chosen = services.fits.routed(asked, features)
     verdict = RETRIEVE.apply_threshold(chosen, threshold)
@@ -72,6 +85,14 @@ async def _routed(state: SelfRAGState, services: Services, context: Context) -> 
     if context.fallback == "abstain" and (first, update["route"]) == ("direct", "retrieve"):
         update["fallback"] = "direct"
     return update
+
+
+def _case(reply: str | None, said: str) -> str | None:
+    """Return why a question cannot be what the critic took it for; None if it may be."""
+    if reply not in CASE or not ASKS.search(said):
+        return None
+    may_be = TEXT_IN_IT.search(said) if reply == "edit" else YOU.search(said) or len(said.split()) <= GREETING
+    return None if may_be else CASE[reply]
 
 
 def _decided(verdict: Verdict) -> dict[str, Any]:

@@ -101,7 +101,8 @@ async def test_the_reason_of_a_route_is_the_kind_of_request_or_the_threshold(
     top: list[tuple[str, float]], threshold: float, reason: str
 ) -> None:
     critic, model = replying(*top)
-    update = await run_node(decide, state(), critic=critic, explain=True, thresholds=Thresholds(retrieve=threshold))
+    asked, given = state("Correct: it am so."), Thresholds(retrieve=threshold)
+    update = await run_node(decide, asked, critic=critic, explain=True, thresholds=given)
     assert update["decision"]["reason"].endswith(reason)
     assert update["decision"].keys() == {"label", "probabilities", "reason"}
     model.done()  # with one call
@@ -195,6 +196,29 @@ async def test_what_the_critic_held_to_be_direct_falls_back_to_that(first: Any, 
     update = await near(0.9, holding(first), fits=NEAR, fallback=fallback)
     assert update["route"] == "retrieve"
     assert {key: update[key] for key in update.keys() & {"fallback"}} == left
+
+
+@pytest.mark.parametrize(
+    ("asked", "word", "route"),
+    [
+        ("I took 900 euros out on the 3rd. Can I take out another 500?", "edit", "retrieve"),
+        ("I took 900 euros out on the 3rd. Can I take out another 500?", "math", "direct"),
+        ("Is this right: I has took 900 euros out?", "edit", "direct"),
+        ("Is 'I has took 900 euros' right?", "edit", "direct"),
+        ("Is the tenants' garden part of the neighbours' land?", "edit", "retrieve"),
+        ("Make it shorter.", "edit", "direct"),
+        ("I took 900 euros out on the 3rd. Can I take out another 500?", "chat", "retrieve"),
+        ("I talked to you for hours. Do you never get tired?", "chat", "direct"),
+        ("How is it going today?", "chat", "direct"),
+        (state("Can you make it shorter?", conversation=[turn("Who are you?", "A program.")]), "edit", "direct"),
+    ],
+)
+async def test_a_question_without_a_text_is_none_to_edit_and_one_to_nobody_no_talk(
+    asked: Any, word: str, route: str
+) -> None:
+    critic, _ = replying((word, 0.8), ("search", 0.2))
+    update = await near(0.2, critic, asked)
+    assert update["route"] == route
 
 
 async def test_a_follow_up_begins_both_of_its_searches_and_the_critic_reads_what_it_means() -> None:
