@@ -71,16 +71,16 @@ def _others_in_place(claim: str, absent: Sequence[str], said: str) -> bool:
 
 
 def _beside(called: set[str], text: str) -> list[set[str]]:
-    """Return the stems beside each run of such names: its other names, and the words before and after, if they say
-    something.
+    """Return the stems beside each run of such names: its other names, and the nearest words on both sides that say
+    something and are no names.
     """
-    words, ends = map(folded, WORD.findall(text)), [(False, list[str]())]
+    words = [folded(word) for word in WORD.findall(text)]
     within = called | {folded(name.text) for name in names(text) if not name.opens}
-    runs = [
-        (named, [word for word in run if word not in STOP_WORDS]) for named, run in groupby(words, within.__contains__)
-    ]
-    return [
-        {stem(word) for word in (*before[-1:], *run, *after[:1]) if word not in called}
-        for (_, before), (named, run), (_, after) in zip(ends + runs, runs, runs[1:] + ends, strict=False)
-        if named and called & set(run)
-    ]
+    passed, places = within | STOP_WORDS, []
+    for named, run in groupby(range(len(words)), lambda at: words[at] in within):
+        own = [*run]
+        if named and called.intersection(words[own[0] : own[-1] + 1]):
+            sides = (words[own[0] :: -1], words[own[-1] :])
+            nearest = [[word for word in side if word not in passed][:1] for side in sides]
+            places.append({stem(word) for word in sum(nearest, [words[at] for at in own]) if word not in called})
+    return places

@@ -45,7 +45,11 @@ def test_what_agrees_or_is_of_something_else_does_not(claim: str) -> None:
 @pytest.mark.parametrize(
     ("claim", "sentence", "contradicts"),
     [
-        ("AlphaGo was developed by DeepMind, a London firm.", "It was developed by Ann Lee at London College.", False),
+        (
+            "AlphaGo was developed by DeepMind, a London firm.",
+            "It was developed by Ann Lee and friends at London College.",
+            False,
+        ),
         ("FAISS is a library that Google Research released.", "FAISS was released by Facebook AI Research.", True),
         ("The protocol was signed in Kyoto in May.", "The protocol was signed in Rome in May.", True),
     ],
