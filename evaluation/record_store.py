@@ -2,8 +2,9 @@
 
 import json
 import os
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, Self, cast
+from typing import Any, cast
 
 from filelock import FileLock, Timeout
 from pydantic import TypeAdapter
@@ -20,7 +21,7 @@ RECORD = TypeAdapter(Record)
 Key = tuple[str, str, str]
 
 
-class Store:
+class Store(AbstractContextManager["Store"]):
     """An append-only JSONL file of ``{"fingerprint": str, "record": Record}``; the last line of a key counts.
 
     A record is done for its system, the system's fingerprint and its example, if the question is the same and there is
@@ -53,9 +54,6 @@ class Store:
     def close(self) -> None:
         os.close(self._file)
         self._lock.release()
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()

@@ -89,23 +89,19 @@ class ClaimChecked:
     total: int
 
 
-@dataclass(frozen=True)
-class TextChecked:
-    """The checked text; the last event."""
-
-    result: CheckedText
-
-
 async def check_events(
     check: Callable[[Callable[[int, int], None]], Coroutine[Any, Any, CheckedText]],
-) -> AsyncGenerator[ClaimChecked | TextChecked, None]:
-    """Yield what ``check``, which is given where to report its progress, does; closing the generator ends it."""
+) -> AsyncGenerator[ClaimChecked | CheckedText, None]:
+    """Yield what ``check``, which is given where to report its progress, does, at last the checked text.
+
+    Closing the generator ends it.
+    """
     events: asyncio.Queue[ClaimChecked | None] = asyncio.Queue()
     async with meanwhile(check(lambda done, total: events.put_nowait(ClaimChecked(done, total)))) as (checking,):
         checking.add_done_callback(lambda _: events.put_nowait(None))
         while (event := await events.get()) is not None:
             yield event
-        yield TextChecked(await checking)
+        yield await checking
 
 
 def put_together(

@@ -93,7 +93,7 @@ def _confirm(n: int | None, options: argparse.Namespace, settings: Settings, scr
         return
     if not screen.reads_terminal:
         raise RequestError("The calls must be confirmed: add --yes.")
-    if (screen.read_line("Begin? [y/N] ") or "").strip().casefold() not in ("y", "yes"):
+    if not screen.confirmed("Begin?"):
         raise RequestError("Nothing was asked: the calls were not confirmed.")
 
 

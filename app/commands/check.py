@@ -41,8 +41,7 @@ def check(options: argparse.Namespace) -> int:
         require_docs([options.text], "the path of the text")
     if options.output:
         require_output(options.output, ".html")
-    given = read_text(options.text)
-    checked = _checked(given, options, settings, screen)
+    checked = _checked(read_text(options.text), options, settings, screen)
     _show(checked, options, screen)
     return 1 if options.strict and any(checked.count(label) for label in FAILED) else 0
 

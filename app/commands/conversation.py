@@ -19,7 +19,6 @@ from core.text import shortened, shown
 from run.context import Context
 
 MOST_SHOWN = 3  # turns of a thread that is opened
-YES = ("y", "yes")
 
 
 @dataclass
@@ -126,8 +125,7 @@ class Conversation:
 
     def delete(self, _: str) -> None:
         thread = self._kept()
-        answer = self.screen.read_line(f"Delete “{self.threads.get(thread.id).title}” for good? [y/N] ") or ""
-        if answer.strip().casefold() in YES:
+        if self.screen.confirmed(f"Delete “{self.threads.get(thread.id).title}” for good?"):
             self.threads.delete(thread.id)
             self.thread = None
             self.screen.remark("deleted")

@@ -4,8 +4,6 @@ import argparse
 import signal
 import sys
 import time
-from types import FrameType
-from typing import NoReturn
 
 from app.libraries import open_library
 from app.settings import load_settings
@@ -22,7 +20,7 @@ PAUSE = 1.0  # seconds until an empty queue is looked at again
 def worker(options: argparse.Namespace) -> int:
     """Read files until a signal, and give unfinished ones back to the queue at once. Returns the exit code."""
     screen = Screen(quiet=options.quiet)
-    signal.signal(signal.SIGTERM, _end)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     with open_library(options.library, load_settings(), screen) as library:
         library.require_queue()
         try:
@@ -55,7 +53,3 @@ def read(library: Library, screen: Screen) -> int:
     if done:
         screen.remark(f"{done:,} files read; waiting for more")
     return done
-
-
-def _end(number: int, frame: FrameType | None) -> NoReturn:
-    sys.exit(0)

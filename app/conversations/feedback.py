@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field
 
 from app.results.result import Result
 from core.errors import RequestError
@@ -129,5 +129,5 @@ def label_of(run: str, feedback: Feedback, result: Result) -> Label:
 def labels_in(lines: Iterable[bytes]) -> Iterator[Label]:
     """Yield the labels of lines of JSON; what is none is left out."""
     for line in lines:
-        with suppress(ValidationError, ValueError, RecursionError):
+        with suppress(ValueError, RecursionError):
             yield Label.model_validate(json.loads(line))

@@ -10,7 +10,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
-from pydantic import ValidationError
 
 from app.conversations.feedback import FeedbackStore
 from app.conversations.thread import NotLastTurnError, State, Thread, ThreadBusyError, ThreadTurn, UnknownThreadError
@@ -286,8 +285,7 @@ class ThreadTables(ABC):
 
     def confidences(self, calibration: str) -> Sequence[float]:
         """Return the confidence of the last `MOST_COMPARED` answers that were given with a calibration."""
-        within = f"%{calibration}%"
-        rows = self._read(WITH_CALIBRATION, within, MOST_COMPARED)
+        rows = self._read(WITH_CALIBRATION, f"%{calibration}%", MOST_COMPARED)
         results = [turn.result for turn in map(_turn_of, rows) if turn.result]
         given = [one for one in results if one.calibration == calibration and one.outcome in ANSWERED]
         return [one.confidence for one in given if one.confidence is not None]
@@ -331,7 +329,7 @@ def _turn_of(row: Mapping[str, Any]) -> ThreadTurn:
         turn = ThreadTurn(**kept)
         if (turn.state == "finished") == (turn.result is not None):
             return turn
-    except (ValidationError, ValueError, TypeError, RecursionError):
+    except (ValueError, TypeError, RecursionError):
         pass
     return ThreadTurn(**{**kept, "options": {}, "docs": [], "state": "failed", "message": UNREADABLE, "result": None})
 

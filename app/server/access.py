@@ -51,10 +51,11 @@ class Access:
         A page of another site can make its own host name lead to this machine (DNS rebinding), but not an address.
         """
         host = headers.get("host", "")
-        if not self.is_own_host(host):
-            name = shortened(_host_of(host) or host, 100) or "that it was not given"
+        name = _host_of(host)
+        if name != "localhost" and name not in self.hosts and address_of(name) is None:
+            told = shortened(name or host, 100) or "that it was not given"
             return (
-                f"This server does not go by the name {name}: reach it by its address, or start it with --allow-host."
+                f"This server does not go by the name {told}: reach it by its address, or start it with --allow-host."
             )
         origin = headers.get("origin")
         if origin is not None and not self._is_own(origin, host):
@@ -62,11 +63,6 @@ class Access:
         if private and headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
             return "A page of another site may not use this server: open the server's own page."
         return None
-
-    def is_own_host(self, host: str) -> bool:
-        """True for a Host header that names this server by an address or a name that it has."""
-        name = _host_of(host)
-        return name == "localhost" or name in self.hosts or address_of(name) is not None
 
     def _is_own(self, origin: str, host: str) -> bool:
         """True for a page of this server, perhaps behind a proxy that goes by an allowed name."""

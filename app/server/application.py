@@ -97,7 +97,10 @@ def create_app(
     )
     app.state.service = service
     app.add_middleware(
-        Guard, access=options.access, largest_upload=options.largest_upload, on_answer=metrics.count_request
+        Guard,
+        access=options.access,
+        largest_upload=options.largest_upload,
+        on_answer=lambda status: metrics.requests.labels(str(status)).inc(),
     )
     app.add_middleware(naming, names=lambda owner: documents.names_for(owner) if documents else Names())
     handle_errors(app)

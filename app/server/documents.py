@@ -100,7 +100,8 @@ class Documents:
 
     async def listed(self, owner: str) -> list[dict[str, Any]]:
         """Return the documents that the owner may see, with those that are being indexed."""
-        sources = await asyncio.to_thread(self._sources)
+        await asyncio.to_thread(self._read_names)
+        sources = await asyncio.to_thread(self.asked.sources)
         visible = self.visible_to(owner)
         listed = [self._entry(one, owner) for one in sources if not visible or visible(os.fsencode(one.path))]
         waiting = self.indexing | await asyncio.to_thread(self._uploads.waiting)
@@ -213,10 +214,6 @@ class Documents:
         roots = [one.store.roots() for one in (self.library, self._sample) if one]
         self._roots = [path for one in roots for path in (*one.kinds, *one.elsewhere)]
         self._names = {}
-
-    def _sources(self) -> list[Source]:
-        self._read_names()
-        return self.asked.sources()
 
     def _upload(self, owner: str, name: str) -> Path:
         """Return the path of an upload by its name, or that with its folder's. Raises `RequestError`."""

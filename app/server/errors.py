@@ -35,29 +35,22 @@ class ConflictError(RequestError):
     """The request conflicts with the present state, such as a thread that is being answered (status 409)."""
 
 
-STATUSES: tuple[tuple[type[Exception], int], ...] = (
-    (QueueFullError, 429),
-    (ClosingError, 503),
-    (UnknownRunError, 404),
-    (UnknownThreadError, 404),
-    (ThreadBusyError, 409),
-    (NotLastTurnError, 409),
-    (NotFoundError, 404),
-    (ConflictError, 409),
-    (StorageError, 507),
-    (ThreadStorageError, 507),
-    (IndexBusy, 503),
-    (StoreUnavailable, 503),
-    (IndexDamaged, 503),  # it is made anew when it is asked again
-    (RequestError, 400),
-    (ModelError, 502),
-)
+STATUSES: dict[int, tuple[type[Exception], ...]] = {
+    404: (UnknownRunError, UnknownThreadError, NotFoundError),
+    409: (ThreadBusyError, NotLastTurnError, ConflictError),
+    429: (QueueFullError,),
+    502: (ModelError,),
+    # A damaged index is made anew when it is asked again.
+    503: (ClosingError, IndexBusy, StoreUnavailable, IndexDamaged),
+    507: (StorageError, ThreadStorageError),
+    400: (RequestError,),  # the last, as most of the others are of it
+}
 KINDS = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
 
 
 def status_of(error: Exception) -> int:
     """The HTTP status of an error."""
-    return next((status for kind, status in STATUSES if isinstance(error, kind)), 500)
+    return next((status for status, kinds in STATUSES.items() if isinstance(error, kinds)), 500)
 
 
 def said_by(error: Exception) -> str:

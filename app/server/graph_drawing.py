@@ -16,14 +16,8 @@ def graph_drawing() -> dict[str, Any]:
     return {
         "view": [left, top, -2 * left, SMALL.bottom - 2 * top],
         "nodes": [
-            {
-                "name": name,
-                "purpose": PURPOSES.get(name, ""),
-                "left": box.left,
-                "top": box.top,
-                "width": box.width,
-                "height": box.height,
-            }
+            {"name": name, "purpose": PURPOSES.get(name, "")}
+            | {side: getattr(box, side) for side in ("left", "top", "width", "height")}
             for name, box in SMALL.boxes.items()
         ],
         "edges": [

@@ -126,9 +126,8 @@ def json_api(service: Service) -> APIRouter:
     runs = service.runs
 
     async def start(question: Question, owner: str, *, outlives: bool) -> Run:
-        asked = as_text(question.question)
         return await service.start(
-            asked,
+            as_text(question.question),
             question.context(),
             owner,
             outlives=outlives,

@@ -12,33 +12,25 @@ class Metrics:
 
     def __init__(self) -> None:
         self._registry = registry = CollectorRegistry()
-        self._requests = Counter("selfrag_requests", "HTTP requests by status.", ["status"], registry=registry)
+        self.requests = Counter("selfrag_requests", "HTTP requests by status.", ["status"], registry=registry)
         self._runs = Counter("selfrag_runs", "Runs that ended, by outcome or state.", ["outcome"], registry=registry)
-        self._verified = Counter(
+        self.verified = Counter(
             "selfrag_verified_claims", "Sentences that verify_claim checked, by label.", ["label"], registry=registry
         )
         self._seconds = Histogram(
             "selfrag_run_seconds", "Seconds of answered runs.", buckets=SECONDS, registry=registry
         )
-        self._drift = Gauge(
+        self.drift = Gauge(
             "selfrag_calibration_drift", "1 if answers differ from those of the calibration.", registry=registry
         )
         self._calls = Counter("selfrag_model_calls", "Calls to the models in runs.", registry=registry)
         self._tokens = Counter("selfrag_tokens", "Tokens read and written in runs.", ["kind"], registry=registry)
-
-    def set_drift(self, drifted: bool) -> None:
-        """Say whether answers differ from those that the library's calibration was fitted on."""
-        self._drift.set(drifted)
 
     def watch(self, runs: Runs) -> None:
         """Show how many runs wait and are being answered."""
         for state in ("queued", "running"):
             gauge = Gauge(f"selfrag_runs_{state}", f"Runs that are {state}.", registry=self._registry)
             gauge.set_function(lambda state=state: runs.count(state))  # type: ignore[misc]
-
-    def count_request(self, status: int) -> None:
-        """Count an HTTP request."""
-        self._requests.labels(str(status)).inc()
 
     def count_run(self, run: Run) -> None:
         """Count a run that has ended."""
@@ -48,10 +40,6 @@ class Metrics:
             self._calls.inc(result.usage["model_calls"])
             self._tokens.labels("input").inc(result.usage["input_tokens"])
             self._tokens.labels("output").inc(result.usage["output_tokens"])
-
-    def count_verified(self, label: str) -> None:
-        """Count a sentence that was checked by itself, by its label or ``failed``."""
-        self._verified.labels(label).inc()
 
     def text(self) -> bytes:
         """Return all of it as Prometheus reads it."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Literal
 
-from app.checking.checked_text import CheckedText, ClaimChecked, TextChecked
+from app.checking.checked_text import CheckedText, ClaimChecked
 from app.conversations.answering import NotKept
 from app.results.events import DraftToken, Event, Finished, NodeFinished, NodeStarted
 from app.results.result import Result
@@ -24,7 +24,7 @@ from models.redaction import Secrets
 
 Kind = Literal["question", "check"]
 State = Literal["queued", "running", "finished", "failed", "cancelled", "unfinished"]
-Ask = Callable[[], AsyncGenerator["Event | NotKept | ClaimChecked | TextChecked", None]]
+Ask = Callable[[], AsyncGenerator["Event | NotKept | ClaimChecked | CheckedText", None]]
 
 log = logging.getLogger("selfrag.server")
 MOST_KEPT = 100  # ended runs of one owner
@@ -326,7 +326,7 @@ class Runs:
         self._on_end(run)
 
 
-def record(event: Event | NotKept | ClaimChecked | TextChecked, run: Run) -> None:
+def record(event: Event | NotKept | ClaimChecked | CheckedText, run: Run) -> None:
     """Add an event to a run, and update the run's state by it."""
     if run.elsewhere:
         return
@@ -344,9 +344,9 @@ def record(event: Event | NotKept | ClaimChecked | TextChecked, run: Run) -> Non
             run.add("not_kept", message=event.message)
         case ClaimChecked():
             run.add("claim_checked", done=event.done, total=event.total)
-        case TextChecked():
-            run.checked, run.state = event.result, "finished"
-            run.add("finished", result=event.result.model_dump(mode="json"))
+        case CheckedText():
+            run.checked, run.state = event, "finished"
+            run.add("finished", result=event.model_dump(mode="json"))
 
 
 def finish(run: Run, result: Result, numbered: str) -> None:

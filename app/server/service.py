@@ -99,7 +99,7 @@ class Service(Asking):
             with suppress(RequestError):
                 found = await asyncio.to_thread(drift_since, kept, threads, self.feedback)
                 self._drift = now, found.sentences
-        self.metrics.set_drift(bool(self._drift[1]))
+        self.metrics.drift.set(bool(self._drift[1]))
         return self._drift[1]
 
     async def start(

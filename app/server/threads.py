@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from app.conversations.answering import ThreadAnswers
 from app.conversations.thread import ThreadBusyError, ThreadStorageError, ThreadTurn, UnknownThreadError
 from app.results.events import NodeFinished, NodeStarted
+from app.results.result import SPENT
 from app.server.asking import Asking
 from app.server.runs import INTERNAL, Run, State, UnknownRunError, finish, record
 from core.errors import RequestError, SelfRAGError
@@ -18,7 +19,6 @@ from nodes.concurrency import meanwhile
 from run.context import Context
 
 EXPIRE_SECONDS = 3_600.0  # from one look for old threads to the next
-SPENT = {"seconds", "model_calls", "input_tokens", "cached_input_tokens", "output_tokens"}
 log = logging.getLogger("selfrag.server")
 
 
@@ -190,7 +190,7 @@ def _tell_end(turn: ThreadTurn, run: Run) -> None:
             if told[step["node"]]:
                 told[step["node"]] -= 1
                 continue
-            decided = {name: value for name, value in step.items() if name not in {"node", *SPENT}}
+            decided = {name: value for name, value in step.items() if name not in {"node", "seconds", *SPENT}}
             record(NodeStarted(step["node"]), run)
             record(NodeFinished(step["node"], step["seconds"], decided), run)
         finish(run, turn.result, turn.numbered)

@@ -27,8 +27,6 @@ from retrieval.sync_report import Progress as IndexProgress
 LINE_SECONDS = 10.0
 # A format, the value in it, and its style: the layout is ours, whatever the value holds.
 Part = tuple[str, str | float, str]
-
-
 LONGEST_ERROR = 1_000  # characters: what was given may be a path or an argument of any length
 
 
@@ -147,6 +145,10 @@ class Screen:
             self.err.print(prompt, end="")
         line = sys.stdin.readline() if sys.stdin else ""
         return line.rstrip("\r\n") if line else None
+
+    def confirmed(self, question: str) -> bool:
+        """Ask a person; True only for a yes."""
+        return (self.read_line(f"{question} [y/N] ") or "").strip().casefold() in ("y", "yes")
 
     @contextmanager
     def downloads(self) -> Iterator[FileProgress]:

@@ -144,10 +144,9 @@ def preference_lines(known: Sequence[Comparison]) -> list[str]:
     asked = [pair for pair in pairs if pair.opinions]
     for name in CRITERIA if asked else ():
         said = Counter(pair.criterion(name) for pair in asked)
-        undecided = said[DISAGREED] + said[None]
         lines.append(
             f"{name.capitalize()}: {OURS} {said[OURS]}, {BASELINE} {said[BASELINE]}, tie {said[TIE]}, "
-            f"undecided {undecided}."
+            f"undecided {said[DISAGREED] + said[None]}."
         )
     return lines
 

@@ -72,8 +72,7 @@ def select(
     if not answerable or not unanswerable:
         missing = "answerable" if not answerable else "unanswerable"
         raise RequestError(f"No question is marked as {missing}: leave --balanced out, or mark some.")
-    pairs = zip(answerable, unanswerable, strict=False)
-    return list(chain.from_iterable(pairs))[:most]
+    return list(chain.from_iterable(zip(answerable, unanswerable, strict=False)))[:most]
 
 
 def name_of(path: Path, paragraphs: Paragraphs | None = None) -> str:

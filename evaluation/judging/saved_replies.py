@@ -5,8 +5,9 @@ import hashlib
 import json
 import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from langchain_core.messages import BaseMessage
 
@@ -25,7 +26,7 @@ def model_name(model: object) -> str:
     return str(getattr(getattr(model, "chat", None), "name", type(model).__name__))
 
 
-class Replies:
+class Replies(AbstractContextManager["Replies"]):
     """Replies by key in a JSONL file, one per line, appended as they arrive.
 
     A last line torn by a kill is cut off when the file is opened; a line that is not a reply is skipped. Raises
@@ -41,9 +42,6 @@ class Replies:
             self._file, _ = open_lines(path, b'{"key": "', self._accept)
         except OSError as error:
             raise unwritable(path, error) from error
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         os.close(self._file)

@@ -1,7 +1,7 @@
 """The results of an evaluation: every metric with its formula, and the figures as plain, serialisable data."""
 
-from dataclasses import asdict, dataclass
-from typing import Any, Literal, NamedTuple
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
 
 from evaluation.measures.statistics import NOTHING, Calibration, Difference, Estimate, Point
 from evaluation.records import OURS
@@ -220,6 +220,3 @@ class Summary:
     def __getitem__(self, system: str) -> SystemSummary:
         """Return the summary of one system. Raises KeyError."""
         return {one.name: one for one in self.systems}[system]
-
-    def as_json(self) -> dict[str, Any]:
-        return asdict(self)

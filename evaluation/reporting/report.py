@@ -1,6 +1,7 @@
 """Write the report of an evaluation: one self-contained HTML page, two CSV files and the picture for a README."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
 from itertools import groupby
 from pathlib import Path
 
@@ -43,7 +44,7 @@ def write_report(
         "report.html": page(dataset.name, examples, records, summary, judgements),
         "records.csv": tables.records_csv(examples, records, judgements),
         "metrics.csv": tables.metrics_csv(summary),
-        "summary.json": as_json(summary.as_json(), indent=1),
+        "summary.json": as_json(asdict(summary), indent=1),
         "overview.svg": pictures.overview(summary),
     }
     replace_private({folder / name: content.encode("utf-8", errors="replace") for name, content in files.items()})

@@ -67,8 +67,7 @@ def rag_rows(summary: Summary) -> list[list[str]]:
     rows = [header + ([f"{summary.baseline} − {BASELINE}", "both read"] if differences else [])]
     for metric in map(BY_KEY.__getitem__, RAG):
         found = [system[metric.key] for system in summary.systems]
-        known = any(one.value is not None for one in found)
-        if known or not metric.key.endswith("_judge"):
+        if not metric.key.endswith("_judge") or any(one.value is not None for one in found):
             cells = [with_bounds(one, metric.unit) + (f" n {one.n}" if one.n else "") for one in found]
             if differences:
                 gap = differences[metric.key]

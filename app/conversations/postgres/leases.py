@@ -4,7 +4,8 @@ import logging
 import secrets
 import threading
 from collections.abc import Sequence
-from typing import Any, Self
+from contextlib import AbstractContextManager
+from typing import Any
 
 from app.conversations.postgres.database import SharedDatabase
 from app.conversations.tables import Writer
@@ -36,7 +37,7 @@ FORGOTTEN = "DELETE FROM leases WHERE process = %s AND token <> ALL(%s)"
 HELD = "SELECT 1 FROM leases WHERE name = %s AND process = %s AND token = %s FOR SHARE"
 
 
-class Lease:
+class Lease(AbstractContextManager["Lease"]):
     """Something that only this process may do; a context manager that releases it."""
 
     def __init__(self, leases: "Leases", name: str, token: int) -> None:
@@ -56,9 +57,6 @@ class Lease:
     def forget(self) -> None:
         """Hold it no more, without a word to the database: another process has it, or a transaction deleted it."""
         self._leases.held.discard(self.token)
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.release()

@@ -179,7 +179,7 @@ class ServedBackend:
 
     def count_verified(self, label: str) -> None:
         """Count it among the server's metrics."""
-        self._service.metrics.count_verified(label)
+        self._service.metrics.verified.labels(label).inc()
 
     def record(self, what: str, **more: object) -> None:
         """Record in the audit log what the agent read, or will have."""
