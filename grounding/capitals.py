@@ -1,7 +1,7 @@
 """Find the capitalised words of a text that may be names."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from core.words import STOP_WORDS
@@ -37,25 +37,20 @@ def names(text: str) -> Iterator[Name]:
     """Yield the words that may be names: capitalised, and neither a stop word nor a title."""
     prose = NO_PROSE.sub(lambda match: "x" * len(match.group()), text)
     begins = {start for start, _ in sentences(prose)}
-    run: list[tuple[str, bool]] = []
+    runs: list[list[tuple[str, bool]]] = [[]]
     end = -1
     for match in WORD.finditer(prose):
         word = re.sub(r"['’]s?$", "", match.group())
         opens = match.start() in begins or OPENS.search(prose, max(0, match.start() - 4), match.start()) is not None
         apart = end < 0 or not BETWEEN.fullmatch(prose, end, match.start())
         if not _may_be_a_name(word) or apart:
-            yield from _named(run)
-            run = []
+            runs.append([])
         if _may_be_a_name(word):
-            run.append((word, opens))
+            runs[-1].append((word, opens))
         end = match.end() if word == match.group() else -1
-    yield from _named(run)
-
-
-def _named(run: Sequence[tuple[str, bool]]) -> Iterator[Name]:
-    words = tuple(word for word, _ in run)
-    for word, opens in run:
-        yield Name(word, opens, words)
+    for run in runs:
+        words = tuple(word for word, _ in run)
+        yield from (Name(word, opens, words) for word, opens in run)
 
 
 def _may_be_a_name(word: str) -> bool:

@@ -13,7 +13,7 @@ from grounding.language import is_english
 from grounding.lazy import LazyProperty
 
 WEEKDAYS = frozenset("monday tuesday wednesday thursday friday saturday sunday".split())
-DAILY = re.compile(r"\b(?:weekdays?|weekends?|daily|days?|\d{4}-\d\d-\d\d)\b", re.IGNORECASE)
+DAILY = re.compile(r"\b(?:weekdays?|weekends?|daily|days?|\d{4}-\d\d-\d\d)\b", re.IGNORECASE)  # days in general
 ENDINGS = re.compile(r"(?:ians?|eans?|ans|an|ese|ish|ers?|ns|n|s|ia|y|a|ic|i)$")
 ALIASES = tuple(
     frozenset(group.split())
@@ -72,11 +72,6 @@ class Lexicon:
         return months(self._text)
 
     @LazyProperty
-    def weekdays(self) -> frozenset[str]:
-        """The days of the week that the text names."""
-        return WEEKDAYS & self.words
-
-    @LazyProperty
     def sorted_words(self) -> list[str]:
         """The words, sorted."""
         return sorted(self.words)
@@ -96,11 +91,6 @@ class Lexicon:
                 positions.append(match.end())
         return found
 
-    @LazyProperty
-    def daily(self) -> bool:
-        """True if the text mentions days in general."""
-        return DAILY.search(self._text) is not None
-
     def has(self, name: str) -> bool:
         """True if the text has the name in any form: inflected, accented, abbreviated, spelt out, or misspelt."""
         word = folded(name)
@@ -115,7 +105,7 @@ class Lexicon:
         if word in MONTHS:
             return MONTHS[word] in self.months or len(self.months) > 1
         if word.removesuffix("s") in WEEKDAYS:
-            return len(self.weekdays) > 1 or self.daily
+            return len(WEEKDAYS & self.words) > 1 or DAILY.search(self._text) is not None
         return name.isupper() and self._spells_out(word)
 
     def _is_misspelt(self, word: str) -> bool:

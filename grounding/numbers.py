@@ -2,7 +2,7 @@
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 
 from grounding.amounts import UNITS, Facts, facts_of, number_of, plain_figures, plain_text, quantities, stated
 from grounding.dates import NAMES, YEAR, Date, dates, without_dates
@@ -42,13 +42,13 @@ class Contradictions:
         claimed = stated(claim)
         own = claimed | facts_of(question).numbers
         kinds = {kind for amount, kind in quantities(quote) if amount not in own}
-        years = {figure for figure in plain_figures(quote) if _is_year(figure)}
+        years = {figure for figure in plain_figures(quote) if YEAR.fullmatch(figure)}
         self._another_year = bool(years) and not years & claimed
         self._contradicted = {amount for amount, kind in quantities(claim) if kind in kinds}
 
     def has(self, figure: str) -> bool:
         """True if the quote states another figure of the same kind: another year, or another number of a thing."""
-        return self._another_year if _is_year(figure) else figure in self._contradicted
+        return self._another_year if YEAR.fullmatch(figure) else figure in self._contradicted
 
 
 def missing_figures(claim: str, text: str, question: str, quote: str) -> list[str]:
@@ -61,15 +61,12 @@ def missing_figures(claim: str, text: str, question: str, quote: str) -> list[st
     others = languages_of([claim, text, question]) - ENGLISH
     if not others:
         return _missing(claim, text, question, quote)
-    whole = f"{text}\n{in_english_units(text, others)}\n{_parts(facts_of(text).dates)}"
+    # The parts of dates, too: a claim may write a date in a form that is not read.
+    parts = " ".join(str(part) for date in sorted(facts_of(text).dates, key=str) for part in date if part is not None)
+    whole = f"{text}\n{in_english_units(text, others)}\n{parts}"
     asked = f"{question}\n{in_english_units(question, others)}"
     missing = _missing(with_english_units(figures_in_full(claim, others)), whole, asked, None, others | ENGLISH)
     return missing if others <= READ else [figure for figure in missing if len(figure) >= 3]
-
-
-def _parts(found: Iterable[Date]) -> str:
-    """Return the parts of the dates, which a claim may write in a form that is not read."""
-    return " ".join(str(part) for date in sorted(found, key=str) for part in date if part is not None)
 
 
 def _missing(claim: str, text: str, question: str, quote: str | None, languages: frozenset[str] = ENGLISH) -> list[str]:
@@ -181,7 +178,3 @@ def _counts(value: float, after: str, listed: int) -> bool:
     if value in range(2, 13) and re.match(r"\s+(?:[a-z]+\s+){0,3}[a-z]+s\b[^.:]{0,60}:", after):
         return True
     return 2 <= value <= 10 and value in (listed, listed + 1)
-
-
-def _is_year(figure: str) -> bool:
-    return YEAR.fullmatch(figure) is not None

@@ -108,7 +108,10 @@ def _fetch(file: ModelFile, target: Path, report: Report, fetchers: Sequence[Fet
             reasons.append(str(reason))
             continue
         if size_of(partial) == file.size and _sha256(partial) == file.sha256:
-            _place(file, partial, target)
+            with partial.open("rb+") as stream:
+                os.fsync(stream.fileno())
+            partial.replace(target)
+            _mark(file, target)
             shutil.rmtree(staging, ignore_errors=True)
             report(file.size)
             return
@@ -119,13 +122,6 @@ def _fetch(file: ModelFile, target: Path, report: Report, fetchers: Sequence[Fet
         f"The model file {file.name} could not be fetched ({'; '.join(reasons)}): connect to the network and "
         f"run `python -m app pull`, or copy the file from a machine that has it into {target.parent}."
     )
-
-
-def _place(file: ModelFile, partial: Path, target: Path) -> None:
-    with partial.open("rb+") as stream:
-        os.fsync(stream.fileno())
-    partial.replace(target)
-    _mark(file, target)
 
 
 def _is_verified(file: ModelFile, target: Path) -> bool:

@@ -62,7 +62,7 @@ class Prefixes:
         """
         self._missing, restored = [], 0
         for prompt in self._prompts:
-            key = _key(identity, prompt)
+            key = hashlib.sha256(json.dumps([identity, _filled(prompt, "")]).encode()).hexdigest()[:32]
             try:
                 path = next((path for path in self.folder.glob(f"{key}-*.kv") if self._is_intact(path)), None)
                 if path is None:
@@ -137,11 +137,6 @@ def common_prefix(token_lists: Sequence[list[int]]) -> list[int]:
 
 def _filled(prompt: ChatPromptTemplate, filler: str) -> Any:
     return convert_to_openai_messages(prompt.format_messages(**dict.fromkeys(prompt.input_variables, filler)))
-
-
-def _key(identity: str, prompt: ChatPromptTemplate) -> str:
-    source = json.dumps([identity, _filled(prompt, "")])
-    return hashlib.sha256(source.encode()).hexdigest()[:32]
 
 
 def _tokens_read(request: Request) -> int:

@@ -54,13 +54,9 @@ Visible = Callable[[bytes], bool]  # whether the document of a path may be found
 
 def matching(paths: Iterable[tuple[int, bytes]], patterns: Sequence[str], visible: Visible | None = None) -> list[int]:
     """Return the ids of the documents whose path is ``visible`` and matches one of the patterns, if there are any."""
-    sought = [_Pattern(pattern) for pattern in patterns]
-
-    def fits(path: bytes) -> bool:
-        parts = _parts(path.decode("utf-8", "replace"))
-        return any(pattern.fits(parts) for pattern in sought)
-
-    return [id_ for id_, path in paths if (visible is None or visible(path)) and (not sought or fits(path))]
+    sought = [fitting(pattern) for pattern in patterns]
+    allowed = ((id_, path) for id_, path in paths if visible is None or visible(path))
+    return [id_ for id_, path in allowed if not sought or any(fits(path) for fits in sought)]
 
 
 def fitting(pattern: str) -> Visible:

@@ -25,7 +25,7 @@ class PassageColumns(NamedTuple):
     extra: str | None
     title: str | None
     heading: str | None
-    pairs: str | None
+    pairs: str | None = None
 
 
 def columns_of(passage: Document) -> PassageColumns:
@@ -52,21 +52,13 @@ def columns_of(passage: Document) -> PassageColumns:
     )
 
 
-def metadata_of(
-    path: bytes,
-    page: int | None,
-    row: int | None,
-    offset: int | None,
-    day: str | None,
-    extra: str | None,
-    title: str | None,
-    heading: str | None,
-) -> dict[str, Any]:
-    """Return the metadata of a passage as it is found; ``path`` is its document's, ``day`` its own date or that's."""
-    above = {key: value for key, value in (("title", title), ("heading", heading)) if value}
-    source = path.decode("utf-8", "replace")
-    own = {"source": source, "page": page, "row": row, "offset": offset, "date": day}
-    return above | (json.loads(extra) if extra else {}) | own
+def found_passage(id_: int, path: bytes, columns: PassageColumns) -> Document:
+    """Return a passage as it is found; ``path`` is its document's, and ``date`` the passage's own or that's."""
+    kept = columns._asdict()
+    above = {key: kept[key] for key in _ABOVE if kept[key]}
+    own = {"source": path.decode("utf-8", "replace")} | {key: kept[key] for key in _OWN[1:]}
+    metadata = above | (json.loads(columns.extra) if columns.extra else {}) | own
+    return Document(columns.text, id=str(id_), metadata=metadata)
 
 
 def row_id(id_: str) -> int | None:

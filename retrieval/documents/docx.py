@@ -53,14 +53,14 @@ def parts_of(data: bytes) -> dict[str, Element]:
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             roots = _unpacked(archive)
-    except _TooLargeError as error:
-        raise ValueError("unpacks to more than can be read: split it into smaller files") from error
     except RuntimeError as error:  # raised by zipfile for a member that needs a password
         raise ValueError("is encrypted: save it without a password") from error
     except (zipfile.BadZipFile, EOFError) as error:
         raise ValueError("is damaged or cut short: get a complete copy of it") from error
     except Exception as error:
         raise ValueError(_DAMAGED) from error
+    if roots is None:
+        raise ValueError("unpacks to more than can be read: split it into smaller files")
     if not any(_local(root) == "document" for root in roots.values()):
         raise ValueError("holds no Word document: save it as DOCX")
     return roots
@@ -84,10 +84,6 @@ def text_only(parts: Mapping[str, Element]) -> io.BytesIO:
     return out
 
 
-class _TooLargeError(Exception):
-    """The archive declares more than ``LARGEST`` bytes, or a compression ratio above ``MAX_RATIO``."""
-
-
 class _NoTypeBuilder(TreeBuilder):
     """Refuse a document type: it can declare entities, which expand or refer to other files."""
 
@@ -96,12 +92,13 @@ class _NoTypeBuilder(TreeBuilder):
         raise ParseError(f"a document type {name} is declared")
 
 
-def _unpacked(archive: zipfile.ZipFile) -> dict[str, Element]:
+def _unpacked(archive: zipfile.ZipFile) -> dict[str, Element] | None:
+    """Return the parts; None if they declare more than ``LARGEST`` bytes, or a ratio above ``MAX_RATIO``."""
     members = {info.filename.replace("\\", "/"): info for info in archive.infolist()}
     members = {name: info for name, info in members.items() if _PART.match(name) and not _WITHOUT_TEXT.match(name)}
     bomb = any(info.file_size > max(_RATIO_FROM, MAX_RATIO * info.compress_size) for info in members.values())
     if bomb or sum(info.file_size for info in members.values()) > LARGEST:
-        raise _TooLargeError
+        return None
     roots = {}
     for name, info in members.items():
         parser = XMLParser(target=_NoTypeBuilder())  # noqa: S314 - entities are refused, and it opens no files

@@ -120,14 +120,10 @@ class ColumnNames:
     def _text(self, cell: "Tag") -> str:
         """Return a cell's visible text; "" for one that holds a table, which is laid out and not named."""
         if id(cell) not in self._texts:
-            self._texts[id(cell)] = self._visible_text(cell)
+            hidden = self._is_hidden(cell) or (cell.parent is not None and self._is_hidden(cell.parent))
+            text = "" if hidden or cell.find("table") else self._text_of(cell)
+            self._texts[id(cell)] = " ".join(text.split()).removesuffix("|").rstrip()  # the end of the cell itself
         return self._texts[id(cell)]
-
-    def _visible_text(self, cell: "Tag") -> str:
-        hidden = self._is_hidden(cell) or (cell.parent is not None and self._is_hidden(cell.parent))
-        if hidden or cell.find("table"):
-            return ""
-        return " ".join(self._text_of(cell).split()).removesuffix("|").rstrip()  # the end of the cell itself
 
 
 def _rows(table: "Tag") -> Iterator["Tag"]:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -56,14 +57,10 @@ def _page(data: bytes) -> Loaded:
     return with_cells(read_page(decode(data, declared_encoding(data))))
 
 
-def _marked_up(find: Callable[[str], Iterable[Heading]]) -> Callable[[bytes], Loaded]:
-    """Return the reader of plain text in which ``find`` finds the headings."""
-
-    def read(data: bytes) -> Loaded:
-        text = _text_of(data)
-        return Loaded.of(text, list(find(text)))
-
-    return read
+def _plain(data: bytes, find: Callable[[str], Iterable[Heading]] = lambda text: ()) -> Loaded:
+    """Read plain text, in which ``find`` finds the headings."""
+    text = _text_of(data)
+    return Loaded.of(text, list(find(text)))
 
 
 def _text_of(data: bytes) -> str:
@@ -77,7 +74,6 @@ def _decoded(data: bytes) -> str:
     return text
 
 
-_plain = _marked_up(lambda text: [])
 _READERS: dict[str, Callable[[bytes], Loaded]] = {
     ".pdf": read_pdf,
     ".docx": lambda data: with_cells(read_docx(data)),
@@ -88,7 +84,7 @@ _READERS: dict[str, Callable[[bytes], Loaded]] = {
     **dict.fromkeys((".html", ".htm", ".xhtml"), _page),
     **dict.fromkeys((".md", ".markdown", ".mkd"), _markdown),
     **dict.fromkeys((".txt", ".text", ".log"), _plain),
-    **{suffix: _marked_up(find) for suffix, find in BY_SUFFIX.items()},
+    **{suffix: partial(_plain, find=find) for suffix, find in BY_SUFFIX.items()},
 }
 SUFFIXES = frozenset(_READERS)
 

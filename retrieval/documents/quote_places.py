@@ -8,7 +8,7 @@ The passages of a PDF are of one page each, and so are their quotes.
 import ctypes
 import math
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from itertools import groupby
 from typing import Any, NamedTuple
@@ -57,7 +57,7 @@ def place_quote(data: bytes, page: int, quote: str, before: str = "", after: str
         width, height = opened.get_size()
         quoted = glyphs[span.start : span.stop]
         others = glyphs[: span.start] + glyphs[span.stop :]
-        lines = [_around(line) for line in _lines(quoted)]
+        lines = [_enclosing(glyph.box for glyph in line) for line in _lines(quoted)]
         if any(not _within(glyph.box, width, height) for glyph in quoted) or _covers(lines, others, quoted):
             return None
         if not _visible(opened, quoted):
@@ -201,11 +201,7 @@ def _continues(line: Rectangle, last: _Glyph, glyph: _Glyph) -> bool:
     return beside and gap <= _GAP * height
 
 
-def _around(glyphs: Sequence[_Glyph]) -> Rectangle:
-    return _enclosing([glyph.box for glyph in glyphs])
-
-
-def _enclosing(boxes: Sequence[Rectangle]) -> Rectangle:
+def _enclosing(boxes: Iterable[Rectangle]) -> Rectangle:
     left, top, right, bottom = zip(*boxes, strict=True)
     return Rectangle(min(left), min(top), max(right), max(bottom))
 
@@ -242,7 +238,7 @@ def _visible(page: Any, glyphs: Sequence[_Glyph]) -> bool:
     rows = memoryview(bitmap.buffer).cast("B")
     words = {glyph.word for glyph in glyphs if glyph.letters.isalnum()}
     for _, word in groupby(glyphs, key=lambda glyph: (glyph.line, glyph.word if glyph.word in words else None)):
-        box = _around(list(word))
+        box = _enclosing(glyph.box for glyph in word)
         left, top = (max(0, math.floor(edge * scale)) for edge in (box.left, box.top))
         right, bottom = math.ceil(box.right * scale), math.ceil(box.bottom * scale)
         shades = b"".join(

@@ -152,7 +152,7 @@ class Database:
         if not self.writable:
             return
         create_private(self._path)
-        with closing(self._connect("mode=rw")) as connection:
+        with closing(connect(self._path, "mode=rw", seconds=WAIT)) as connection:
             if not _is_empty(connection):
                 return
             # SQLite does not wait while another process changes the journal mode: the lock does.
@@ -240,7 +240,7 @@ class Database:
     def _open(self) -> sqlite3.Connection:
         if not self.writable:
             return self._open_read_only()
-        connection = self._connect("mode=rw")
+        connection = connect(self._path, "mode=rw", seconds=WAIT)
         # FULL: a committed transaction also survives a power cut.
         connection.executescript(
             "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY; "
@@ -250,7 +250,7 @@ class Database:
 
     def _open_read_only(self) -> sqlite3.Connection:
         """Open a database in a read-only folder, where SQLite cannot create its -wal and -shm files."""
-        connection = self._connect("mode=ro")
+        connection = connect(self._path, "mode=ro", seconds=WAIT)
         try:
             connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
         except sqlite3.OperationalError:
@@ -258,11 +258,8 @@ class Database:
             log = self._path.with_name(f"{NAME}-wal")
             if log.exists() and log.stat().st_size:
                 raise
-            return self._connect("immutable=1")
+            return connect(self._path, "immutable=1", seconds=WAIT)
         return connection
-
-    def _connect(self, option: str) -> sqlite3.Connection:
-        return connect(self._path, option, seconds=WAIT)
 
     def _acquire_lock(self, seconds: float) -> None:
         """Lock a separate file, so that readers are never blocked."""

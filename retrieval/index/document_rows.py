@@ -4,7 +4,7 @@ import sqlite3
 import uuid
 import zlib
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import asdict, astuple
+from dataclasses import asdict, astuple, replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from retrieval.index.schema import set_meta as set_meta
 from retrieval.index.vector_rows import chunks, drop_spare_vectors, put_vector, vectors_of
 from retrieval.index.vector_rows import known_vectors as known_vectors
 from retrieval.index.vector_rows import put_spare_vectors as put_spare_vectors
-from retrieval.passage_columns import columns_of, metadata_of
+from retrieval.passage_columns import PassageColumns, columns_of, found_passage
 from retrieval.splitter import SplitSettings
 from retrieval.store import Contents, Made, Record, SplitFile
 from retrieval.unit_vectors import Vectors, text_hash
@@ -62,24 +62,10 @@ def put_files(connection: sqlite3.Connection, files: Sequence[SplitFile], vector
     """Write files with the vectors of all their passages, each in place of its old record."""
     if vectors is not None and not Snapshot.of(connection).dimension:  # a search with other vectors marked it meanwhile
         set_meta(connection, dimension=vectors.shape[1])
-    start = 0
+    rows = iter(() if vectors is None else vectors)
+    remove_documents(connection, [file.record.id for file in files if file.record.id])
     for file in files:
-        end = start + len(file.passages)
-        document = _put_record(connection, file.record)
-        if vectors is not None and file.passages:
-            _put_passages(connection, document, file.passages, vectors[start:end])
-        start = end
-
-
-def _put_record(connection: sqlite3.Connection, record: Record) -> int:
-    """Write a document, replacing the one of the same id and its passages; return the new id."""
-    remove_documents(connection, [record.id] if record.id else [])
-    cursor = connection.execute(
-        "INSERT INTO documents (path, sha256, size, mtime_ns, status, reason, date, origin, seal) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, 'file', ?)",
-        (*astuple(record)[:-2], _record_seal(record)),  # all but the number of passages and the old id
-    )
-    return int(cursor.lastrowid or 0)
+        _put_file(connection, file, rows)
 
 
 def remove_documents(connection: sqlite3.Connection, ids: Iterable[int]) -> None:
@@ -134,11 +120,15 @@ def _index_pairs(connection: sqlite3.Connection) -> None:
             connection.execute("UPDATE passages SET pairs = ?, seal = ? WHERE id = ?", (pairs, new_seal, id_))
 
 
-def _put_passages(
-    connection: sqlite3.Connection, document: int, passages: Sequence[Document], vectors: Vectors
-) -> None:
-    """Write the passages of a document with their vectors."""
-    for passage, vector in zip(passages, vectors, strict=True):
+def _put_file(connection: sqlite3.Connection, file: SplitFile, vectors: Iterator[Vectors]) -> None:
+    """Write a document with its passages, and with their vectors, which come next."""
+    cursor = connection.execute(
+        "INSERT INTO documents (path, sha256, size, mtime_ns, status, reason, date, passages, origin, seal) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'file', ?)",
+        (*astuple(replace(file.record, passages=len(file.passages)))[:-1], _record_seal(file.record)),
+    )
+    document = int(cursor.lastrowid or 0)
+    for passage in file.passages:
         columns = columns_of(passage)
         seal = _passage_seal(document, None, *columns)
         hash_ = text_hash(columns.text)
@@ -147,8 +137,7 @@ def _put_passages(
             "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (document, *columns, hash_, seal),
         )
-        put_vector(connection, int(cursor.lastrowid or 0), hash_, vector)
-    connection.execute("UPDATE documents SET passages = passages + ? WHERE id = ?", (len(passages), document))
+        put_vector(connection, int(cursor.lastrowid or 0), hash_, next(vectors))
 
 
 def get_passages(connection: sqlite3.Connection, ids: Sequence[int]) -> dict[int, Document]:
@@ -156,13 +145,12 @@ def get_passages(connection: sqlite3.Connection, ids: Sequence[int]) -> dict[int
     found = {}
     for chunk in chunks(ids):
         for id_, *values, seal, path, origin, status, reason, document_day, document_seal in _rows(connection, chunk):
-            _, _, text, page, row, offset, day, extra, title, heading, _ = values
-            intact = isinstance(text, str) and isinstance(path, bytes)
+            columns = PassageColumns(*values[2:])
+            intact = isinstance(columns.text, str) and isinstance(path, bytes)
             intact = intact and _passage_seal(*values) == seal
             if not intact or _seal(path, origin, status, reason, document_day) != document_seal:
                 raise damaged()
-            metadata = metadata_of(path, page, row, offset, day or document_day, extra, title, heading)
-            found[id_] = Document(text, id=str(id_), metadata=metadata)
+            found[id_] = found_passage(id_, path, columns._replace(date=columns.date or document_day))
     return found
 
 

@@ -21,7 +21,6 @@ _CANDIDATES = 1_000  # of these are ranked by all terms
 _RARE = 10  # one who may read a part lists a term that at most one in so many of these passages has
 _BLOCKS, _BLOCK = 64, 16  # of passages, evenly spread over those that one may read: in these each term is counted
 _ENOUGH = 100  # candidates of few passages, without which a common term is listed too
-_HIGHEST = (1 << 63) - 1
 _MATCHES = "SELECT rowid FROM words WHERE words MATCH ? AND rowid BETWEEN ? AND ? LIMIT ?"
 _BM25 = f"bm25({', '.join(map(str, WEIGHTS))})"
 _COLUMNS = "text, title, heading, pairs"
@@ -91,8 +90,7 @@ def _rank_among(connection: sqlite3.Connection, terms: Sequence[str], only: Ids)
             sums[found] += idf(number, len(only)) if number else 0
         if number:
             weights[term] = idf(number, len(only))
-    found = np.flatnonzero(sums)
-    best: list[int] = found[np.argsort(-sums[found], kind="stable")[:_CANDIDATES]].tolist()
+    best = _best(sums)
     return _rank_candidates(connection, best, weights) if best else []
 
 
@@ -115,20 +113,21 @@ def _candidates(
     connection: sqlite3.Connection, known: Sequence[tuple[int, str]], weights: dict[str, float]
 ) -> list[int]:
     """Return the passages with the greatest total weight of rare terms; ``known`` has the rarest first."""
-    left = _LISTED
-    ids: list[Ids] = []
-    scores: list[npt.NDArray[np.float64]] = []
+    (highest,) = connection.execute("SELECT max(id) FROM passages").fetchone()
+    left, sums = _LISTED, np.zeros(highest + 1)
     for number, term in known:
-        if ids and number > left:
+        if left < _LISTED and number > left:
             break
-        rows = connection.execute(_MATCHES, (term, 0, _HIGHEST, left))
-        found = np.fromiter(chain.from_iterable(rows), dtype=np.int64)
+        found = np.fromiter(chain.from_iterable(connection.execute(_MATCHES, (term, 0, highest, left))), dtype=np.int64)
         left -= len(found)
-        ids.append(found)
-        scores.append(np.full(len(found), weights[term]))
-    unique, positions = np.unique(np.concatenate(ids), return_inverse=True)
-    sums = np.bincount(positions, np.concatenate(scores), minlength=len(unique))
-    best: list[int] = unique[np.argsort(-sums, kind="stable")[:_CANDIDATES]].tolist()
+        sums[found] += weights[term]
+    return _best(sums)
+
+
+def _best(sums: npt.NDArray[np.float64]) -> list[int]:
+    """Return the ids of the greatest sums of weights, greatest first."""
+    found = np.flatnonzero(sums)
+    best: list[int] = found[np.argsort(-sums[found], kind="stable")[:_CANDIDATES]].tolist()
     return best
 
 

@@ -118,16 +118,10 @@ class VectorIndex:
 
 def _new_index(snapshot: Snapshot) -> Index:
     """Return an empty index, with lists trained for the passages of the snapshot."""
-
-    def sample(count: int) -> Vectors:
-        ids = vector_rows.sample_passage_ids(snapshot.connection, count)
-        return np.concatenate(
-            [vectors for _, vectors in vector_rows.vectors_of(snapshot.connection, ids, snapshot.dimension)]
-        )
-
+    connection, dimension = snapshot.connection, snapshot.dimension
     # Counted row by row, not from the documents' counts.
-    (passages,) = snapshot.connection.execute("SELECT count(*) FROM passages").fetchone()
-    return faiss_index.make(snapshot.dimension, passages, sample)
+    (passages,) = connection.execute("SELECT count(*) FROM passages").fetchone()
+    return faiss_index.make(dimension, passages, lambda count: vector_rows.sample_vectors(connection, count, dimension))
 
 
 def _catch_up(index: Index, reached: Reached, snapshot: Snapshot) -> bool:
@@ -137,7 +131,8 @@ def _catch_up(index: Index, reached: Reached, snapshot: Snapshot) -> bool:
     """
     if reached.passage > snapshot.reached.passage:
         return False
-    if gone := vector_rows.removed_after(snapshot.connection, reached.removal):
+    removals = snapshot.connection.execute("SELECT passage FROM removed WHERE number > ?", (reached.removal,))
+    if gone := [id_ for (id_,) in removals]:
         index.remove_ids(faiss.IDSelectorBatch(np.array(gone, dtype=np.int64)))
     for ids, vectors in vector_rows.vectors_after(snapshot.connection, reached.passage, snapshot.dimension):
         index.add_with_ids(vectors, np.array(ids, dtype=np.int64))

@@ -73,18 +73,12 @@ def vectors_after(connection: sqlite3.Connection, passage: int, dimension: int) 
         yield _stacked(chunk, dimension)
 
 
-def sample_passage_ids(connection: sqlite3.Connection, count: int) -> list[int]:
-    """Return a random sample of up to ``count`` passage ids, with a fixed seed."""
+def sample_vectors(connection: sqlite3.Connection, count: int, dimension: int) -> Vectors:
+    """Return the vectors of up to ``count`` random passages, with a fixed seed."""
     ids = np.fromiter((id_ for (id_,) in connection.execute("SELECT id FROM passages")), dtype=np.int64)
     if len(ids) > count:
         ids = np.sort(np.random.default_rng(0).choice(ids, count, replace=False))
-    found: list[int] = ids.tolist()
-    return found
-
-
-def removed_after(connection: sqlite3.Connection, number: int) -> list[int]:
-    """Return the passages removed after this number, of those removals that are not pruned."""
-    return [id_ for (id_,) in connection.execute("SELECT passage FROM removed WHERE number > ?", (number,))]
+    return np.concatenate([vectors for _, vectors in vectors_of(connection, ids.tolist(), dimension)])
 
 
 def _stacked(rows: Sequence[tuple[int, bytes, bytes, int]], dimension: int) -> tuple[list[int], Vectors]:

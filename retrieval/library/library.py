@@ -6,7 +6,7 @@ import os
 import shlex
 import stat
 from collections.abc import Collection, Iterable
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import Self
 from urllib.parse import unquote, urlsplit
@@ -34,7 +34,7 @@ def library_name(paths: Iterable[str | Path]) -> str:
     return hashlib.sha256(b"\0".join(resolved)).hexdigest()[:24]
 
 
-class Library:
+class Library(AbstractContextManager["Library"]):
     """Indexed files and folders, with the store that searches them; close it, or use it as a context manager."""
 
     def __init__(self, store: Store, settings: SplitSettings) -> None:
@@ -60,9 +60,6 @@ class Library:
     def close(self) -> None:
         """Close the store."""
         self.store.close()
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
@@ -328,10 +325,8 @@ def _require_documents(folder: bytes, followed: Collection[bytes]) -> None:
 
 def _not_a_root(path: bytes, roots: Iterable[bytes]) -> str:
     name = shown(os.fsdecode(path))
-    for root in roots:
-        if is_below(path, root):
-            folder = shown(os.fsdecode(root))
-            return f"{name} is in the library with its folder {folder}: index --exclude leaves it out."
+    if folder := next((shown(os.fsdecode(root)) for root in roots if is_below(path, root)), ""):
+        return f"{name} is in the library with its folder {folder}: index --exclude leaves it out."
     return f"{name} is not in the library: name a file or folder that was added."
 
 

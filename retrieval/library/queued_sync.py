@@ -105,8 +105,8 @@ def _read(store: Store, queue: FileQueue, run: Sync, plan: Plan, progress: Progr
             if not seconds:
                 raise IndexBusy(f"{queue.busy_worker() or 'Another process'} is indexing: try again when it is done.")
             time.sleep(PAUSE)
-        if worker.note:
-            run.report.notes.append(worker.note)
+        if worker.readers.note:
+            run.report.notes.append(worker.readers.note)
     records = store.records()
     estimate.passages = max(0, sum(record.passages for record in records.values()) - before)
     estimate.update(len(files))

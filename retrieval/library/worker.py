@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
-from types import TracebackType
 from typing import TypeVar
 
 from core.errors import IndexBusy, RequestError, StoreUnavailable
@@ -52,20 +51,15 @@ class Worker(AbstractContextManager["Worker"]):
     unreachable: Callable[[RequestError], None] = lambda error: None
     passages: int = field(default=0, init=False)
     last: Path = field(default=Path(), init=False)
+    readers: Readers = field(default_factory=Readers, init=False)
     _taken: list[Job] = field(default_factory=list, init=False)
     _unsettled: bool = field(default=False, init=False)
     _settled: float = field(default_factory=time.monotonic, init=False)
-    _readers: Readers = field(default_factory=Readers, init=False)
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self._readers.__exit__(kind, error, at)
+    def __exit__(self, *_: object) -> None:
+        self.readers.close()
         with suppress(RequestError):
             self.queue.give_back(self._taken)
-
-    @property
-    def note(self) -> str:
-        """What `Readers.note` says."""
-        return self._readers.note
 
     def step(self) -> int:
         """Read the files that are free, a few at most, and return how many were taken; 0 if none is free."""
@@ -93,7 +87,7 @@ class Worker(AbstractContextManager["Worker"]):
                 yield job, _given_up(job)
         jobs = [job for job in jobs if job.deaths < MOST_DEATHS]
         paths = [self._readable(job, folder) for job in jobs]
-        for job, reading in zip(jobs, self._readers.read(paths), strict=True):
+        for job, reading in zip(jobs, self.readers.read(paths), strict=True):
             yield job, split_file(_under_its_name(reading, job), Stamp(job.size, job.mtime_ns), self.settings)
 
     def _readable(self, job: Job, folder: Path) -> bytes:

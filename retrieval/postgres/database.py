@@ -1,6 +1,5 @@
 """Connections to a library's schema in PostgreSQL: transactions that read or write, and the one writer."""
 
-import hashlib
 import logging
 import os
 import platform
@@ -19,7 +18,7 @@ from psycopg_pool import ConnectionPool, PoolTimeout
 
 from core.errors import IndexBusy, IndexDamaged, RequestError, StoreUnavailable
 from core.text import one_line, shortened
-from retrieval.postgres.migrations import prepare, schema_name
+from retrieval.postgres.migrations import lock_key, prepare, schema_name
 from retrieval.store import WAIT
 
 Connection: TypeAlias = psycopg.Connection[tuple[Any, ...]]
@@ -69,11 +68,12 @@ class Database:
         self._parameters = parameters_of(url)
         self.place = f"library '{one_line(library)}' {place_of(self._parameters)}"
         self.notes: list[str] = []  # nothing is repaired unasked
-        self._schema = schema_name(library)
+        schema = schema_name(library)
+        self._lock_key = lock_key("writer", schema)
         with translated(self.place):
             with psycopg.connect(**self._parameters) as connection:
-                self.writable, extensions = prepare(connection, self._schema, self.place)
-            names = sql.Identifier(self._schema), sql.Identifier(extensions)
+                self.writable, extensions = prepare(connection, schema, self.place)
+            names = sql.Identifier(schema), sql.Identifier(extensions)
             self._reading, self._writing = _READING.format(*names), _WRITING.format(*names)
             self._pool = pool_of(self._parameters)
         self._writer = threading.RLock()
@@ -104,7 +104,7 @@ class Database:
     def writing_with_others(self) -> Iterator[Connection]:
         """As `writing`, beside others who do so, but not beside the one of `only_writer`, whose end is waited for."""
         with self.writing() as connection:
-            connection.execute("SELECT pg_advisory_xact_lock_shared(%s)", (_lock_key(self._schema),))
+            connection.execute("SELECT pg_advisory_xact_lock_shared(%s)", (self._lock_key,))
             yield connection
 
     @contextmanager
@@ -138,7 +138,7 @@ class Database:
     def holder(self) -> str:
         """Name the process that writes, as the beginning of a sentence."""
         with suppress(RequestError), self.reading() as connection:
-            row = connection.execute(_HOLDER, (_lock_key(self._schema),)).fetchone()
+            row = connection.execute(_HOLDER, (self._lock_key,)).fetchone()
             if row and row[0]:
                 return one_line(str(row[0]))
         return "Another process"
@@ -150,7 +150,7 @@ class Database:
             f"SET LOCAL idle_in_transaction_session_timeout = 0; SET LOCAL lock_timeout = {milliseconds:d}".encode()
         )
         try:  # waits in line: workers that commit one after another would leave no gap to one that tries
-            lock.execute("SELECT pg_advisory_xact_lock(%s)", (_lock_key(self._schema),))
+            lock.execute("SELECT pg_advisory_xact_lock(%s)", (self._lock_key,))
         except psycopg.errors.LockNotAvailable:
             raise self._busy() from None
 
@@ -237,7 +237,3 @@ def place_of(parameters: dict[str, Any]) -> str:
     host = parameters.get("host") or parameters.get("hostaddr") or "this machine"
     database = parameters.get("dbname") or parameters.get("user") or "its user's name"
     return f"in the database {one_line(str(database))} on {one_line(str(host))}"
-
-
-def _lock_key(schema: str) -> int:
-    return int.from_bytes(hashlib.sha256(f"selfrag writer {schema}".encode()).digest()[:8], signed=True)

@@ -236,5 +236,9 @@ def _versions(
 def _lock_migration(connection: psycopg.Connection[Any], name: str) -> None:
     """Wait for the transaction in which another process changes this, half a minute at most."""
     connection.execute("SET LOCAL lock_timeout = '30s'")
-    key = int.from_bytes(hashlib.sha256(f"selfrag migration {name}".encode()).digest()[:8], signed=True)
-    connection.execute("SELECT pg_advisory_xact_lock(%s)", (key,))
+    connection.execute("SELECT pg_advisory_xact_lock(%s)", (lock_key("migration", name),))
+
+
+def lock_key(purpose: str, name: str) -> int:
+    """Return the number of the server's advisory lock for a purpose."""
+    return int.from_bytes(hashlib.sha256(f"selfrag {purpose} {name}".encode()).digest()[:8], signed=True)

@@ -10,7 +10,7 @@ from langchain_core.documents import Document
 from psycopg import sql
 
 from core.errors import RequestError
-from retrieval.passage_columns import columns_of, metadata_of
+from retrieval.passage_columns import PassageColumns, columns_of, found_passage
 from retrieval.postgres.database import Connection
 from retrieval.postgres.lexemes import tsvector_of
 from retrieval.splitter import SplitSettings
@@ -125,7 +125,7 @@ def fold_frequencies(connection: Connection) -> None:
 def get_passages(connection: Connection, ids: Sequence[int]) -> dict[int, Document]:
     """Return passages by id; unknown ids are left out."""
     rows = connection.execute(f"{_PASSAGES} WHERE passages.id = ANY(%s)".encode(), (list(ids),))
-    return {id_: Document(text, id=str(id_), metadata=metadata_of(path, *place)) for id_, path, text, *place in rows}
+    return {id_: found_passage(id_, path, PassageColumns(*columns)) for id_, path, *columns in rows}
 
 
 def get_contents(connection: Connection, documents: Collection[int]) -> dict[int, Contents]:

@@ -3,9 +3,9 @@
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
+from functools import partial
 from queue import SimpleQueue
 from threading import Condition, RLock, Thread, current_thread
-from types import TracebackType
 
 from core.errors import RequestError
 from retrieval.sandbox.child import SECTION
@@ -27,17 +27,19 @@ class Readers(AbstractContextManager["Readers"]):
         self, limits: ReadLimits = _LIMITS, workers: int | None = None, *, command: Sequence[str] | None = None
     ) -> None:
         """Use this many ``workers``; ``command`` replaces the reader's command in tests."""
-        self._limits = limits
-        self._command = command
-        count = max(1, workers if workers is not None else _default_workers())
+        self._new_process = partial(ReaderProcess, limits, command)
+        # One of the cores is left to the embedding model.
+        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        count = max(1, min(_MOST_WORKERS, cores - 1) if workers is None else workers)
         self._processes = [self._new_process() for _ in range(count)]
         self._run: _Run | None = None
         self._closed = False
 
-    def _new_process(self) -> ReaderProcess:
-        return ReaderProcess(self._limits, self._command)
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def close(self) -> None:
+        """End the processes, also while they read."""
         self._closed = True
         for process in self._processes:
             process.kill()
@@ -166,9 +168,3 @@ def _size(outcome: Reading | Exception) -> int:
     if isinstance(outcome, Exception) or outcome.loaded is None:
         return 0
     return sum(max(len(section.text), SECTION) for section in outcome.loaded.sections)
-
-
-def _default_workers() -> int:
-    """Return one less than the cores, up to the maximum: one is left to the embedding model."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, min(_MOST_WORKERS, cores - 1))
