@@ -1,7 +1,7 @@
 """Find the sentence of a passage that says otherwise than a claim: another figure, another name, or the opposite."""
 
 from collections.abc import Sequence
-from itertools import groupby
+from itertools import accumulate, groupby
 
 from core.passages import section_of
 from core.types import Passage, Quote
@@ -76,11 +76,17 @@ def _beside(called: set[str], text: str) -> list[set[str]]:
     """
     words = [folded(word) for word in WORD.findall(text)]
     within = called | {folded(name.text) for name in names(text) if not name.opens}
-    passed, places = within | STOP_WORDS, []
+
+    def nearest(last: str, word: str) -> str:
+        return last if word in within or word in STOP_WORDS else word
+
+    before = [*accumulate(words, nearest, initial="")]
+    after = [*accumulate(reversed(words), nearest, initial="")][::-1]
+    places = []
     for named, run in groupby(range(len(words)), lambda at: words[at] in within):
-        own = [*run]
-        if named and called.intersection(words[own[0] : own[-1] + 1]):
-            sides = (words[own[0] :: -1], words[own[-1] :])
-            nearest = [[word for word in side if word not in passed][:1] for side in sides]
-            places.append({stem(word) for word in sum(nearest, [words[at] for at in own]) if word not in called})
+        first, *rest = run
+        own = words[first : first + 1 + len(rest)]
+        if named and called.intersection(own):
+            beside = (before[first], *own, after[first + len(own)])
+            places.append({stem(word) for word in beside if word and word not in called})
     return places
