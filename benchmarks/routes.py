@@ -1,9 +1,9 @@
-"""How well `decide` routes beside the sample library: the share right of each route, and the AUC of the critic's P.
+"""How well `decide` routes beside the sample library: the share right of each route, and the AUC of P(retrieve).
 
 python -m benchmarks.routes                                  100 questions that nothing was tuned on
 python -m benchmarks.routes --questions data/routes_factual.jsonl    50 more that ask for facts
-python -m benchmarks.routes --questions data/routes_cases.jsonl      84 more, of people who tell their case
-python -m benchmarks.routes --questions data/routes_tuning.jsonl     those that all was tuned on
+python -m benchmarks.routes --questions data/routes_cases.jsonl      84 more that first describe a situation
+python -m benchmarks.routes --questions data/routes_tuning.jsonl     those that everything was tuned on
 """
 
 import asyncio

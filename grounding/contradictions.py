@@ -59,7 +59,7 @@ def _contradicted(claim: str, sentence: str, section: str) -> float:
 
 
 def _others_in_place(claim: str, absent: Sequence[str], said: str) -> bool:
-    """True if for each name that is not said another one is, which the claim does not have, beside the same word."""
+    """True if another name, which the claim does not have, stands beside the same word as each missing name."""
     claimed = {folded(name.text) for name in names(claim)}
     places = _beside({folded(name.text) for name in names(said) if not name.opens} - claimed, said)
     for place in _beside(set(map(folded, absent)), claim):

@@ -27,10 +27,11 @@ ASKS = re.compile(r"[?？]\W*$")
 YOU = re.compile(
     r"\b(?:you\w*|du|dich|dir|dein\w*|sie|ihnen|tu|toi|te|vous|votre|vos|tú|ti|usted\w*)\b|[你您]", re.IGNORECASE
 )
-GREETING = 6  # words of a question that may be small talk without a word to the assistant, as "How is it going?"
-CASE = {
-    "edit": "It is a question, and has no text in it to work on.",
-    "chat": "It is a question, and not to the assistant.",
+SMALL_TALK = 6  # words of a question that may be small talk though it says no "you", such as "How is it going?"
+# Why a question cannot be what the critic took it for.
+RULED_OUT = {
+    "edit": "It is a question, with no text in it to edit.",
+    "chat": "It is a question, not addressed to the assistant.",
 }
 
 
@@ -47,12 +48,12 @@ async def _routed(state: SelfRAGState, services: Services, context: Context) -> 
     """Choose the route: by the critic in mode ``adaptive``, else as the mode says.
 
     The search is begun here. A follow-up that was joined with what the documents answered is searched for without
-    the critic, which takes "With what?" for one that needs none. The critic takes the case that a person tells for
-    a text to edit, or for small talk: neither is believed of a question that has no text in it, or speaks to
-    nobody. Where a threshold and a regression were fitted for it, what it found counts: a question that a passage
-    comes very near to is searched for without the critic, and else the verdict shifts with the nearness. A question
-    that brings its premises with it is direct whatever the documents hold. Where what was found overrules a critic
-    that held the question to be direct, that is the fallback.
+    the critic, which takes "With what?" for one that needs none. The critic mistakes a question that first
+    describes a person's situation for a request to edit a text, or for small talk; where the question rules that
+    out, it is searched for. Where a threshold and a regression were fitted for it, what it found counts: a question
+    that a passage comes very near to is searched for without the critic, and else the verdict shifts with the
+    nearness. A question that brings its premises with it is direct whatever the documents hold. Where what was
+    found overrules a critic that held the question to be direct, that is the fallback.
     """
     ahead = services.retriever if isinstance(services.retriever, PrefetchingRetriever) else None  # as the graph's is
     if ahead and context.mode != "never":
@@ -73,8 +74,8 @@ async def _routed(state: SelfRAGState, services: Services, context: Context) -> 
         near = f"A passage comes near to the question: cosine {features['similarity']:.2f}."
         return _decided(Verdict(label="retrieve", probabilities=None, reason=near))
     asked = await services.critic.choose(RETRIEVE, question=as_data(standalone_question(state)))
-    if not state["conversation"] and (case := _case(asked.get("reply"), said)):
-        return _decided(Verdict(label="retrieve", probabilities=None, reason=case))
+    if not state["conversation"] and (why := _ruled_out(asked.get("reply"), said)):
+        return _decided(Verdict(label="retrieve", probabilities=None, reason=why))
     threshold = context.effective_thresholds.retrieve
     chosen = services.fits.routed(asked, features)
     verdict = RETRIEVE.apply_threshold(chosen, threshold)
@@ -87,12 +88,15 @@ async def _routed(state: SelfRAGState, services: Services, context: Context) -> 
     return update
 
 
-def _case(reply: str | None, said: str) -> str | None:
-    """Return why a question cannot be what the critic took it for; None if it may be."""
-    if reply not in CASE or not ASKS.search(said):
+def _ruled_out(reply: str | None, question: str) -> str | None:
+    """Return why the question cannot be what the critic took it for; None if it can."""
+    if reply not in RULED_OUT or not ASKS.search(question):
         return None
-    may_be = TEXT_IN_IT.search(said) if reply == "edit" else YOU.search(said) or len(said.split()) <= GREETING
-    return None if may_be else CASE[reply]
+    if reply == "edit":
+        possible = TEXT_IN_IT.search(question) is not None
+    else:
+        possible = YOU.search(question) is not None or len(question.split()) <= SMALL_TALK
+    return None if possible else RULED_OUT[reply]
 
 
 def _decided(verdict: Verdict) -> dict[str, Any]:

@@ -147,7 +147,7 @@ def _report(
     failed = [record for record in records if record["error"]]
     if failed and len(failed) == len(records):
         raise error_of(failed, "No question was answered")
-    from evaluation.reporting.report import write_report
+    from evaluation.reporting.report import write_report  # draws with packages that may be missing
 
     summary = summarise(examples, records, judgements=judgements)
     try:

@@ -124,12 +124,15 @@ class ThreadAnswers:
         """
         self.claim(turn, owner)
         try:
+            finished: Finished | None = None
             async with aclosing(self._answer(rag, turn, owner, tokens=tokens)) as events:
                 async for event in events:
                     if isinstance(event, Finished):
                         finished = event
                     else:
                         yield event
+            if finished is None:
+                raise RuntimeError("the graph ended without a result")
             not_kept = await self._keep(turn, finished)
         except LeaseLostError:
             raise

@@ -213,9 +213,7 @@ async def test_what_the_critic_held_to_be_direct_falls_back_to_that(first: Any, 
         (state("Can you make it shorter?", conversation=[turn("Who are you?", "A program.")]), "edit", "direct"),
     ],
 )
-async def test_a_question_without_a_text_is_none_to_edit_and_one_to_nobody_no_talk(
-    asked: Any, word: str, route: str
-) -> None:
+async def test_a_category_that_the_question_rules_out_is_not_believed(asked: Any, word: str, route: str) -> None:
     critic, _ = replying((word, 0.8), ("search", 0.2))
     update = await near(0.2, critic, asked)
     assert update["route"] == route
