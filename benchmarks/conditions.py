@@ -4,10 +4,11 @@
 
 The 60 documents of ``data/conditions.jsonl`` in three languages were written for this; those of one half are for
 tuning, the others for the report. Printed are the shares of right answers by kind of question, of wrong ones that are
-called grounded, of grounded ones that give the rule where the exception holds without quoting it, and of those that
-quote it; ``bench/conditions.json`` has them, ``--out`` the answers. An answer is right if it is grounded and says one
-of the wordings of each thing that it must say, not counting what it quotes of conditions, or begins with the right
-one of yes and no; where the document does not say, if there is none.
+called grounded, of grounded ones that give the rule where the exception holds without quoting it, of those that quote
+it, and of abstentions that show the sentence which decides the question; ``bench/conditions.json`` has them, ``--out``
+the answers. An answer is right if it is grounded and says one of the wordings of each thing that it must say, not
+counting what it quotes of conditions, or begins with the right one of yes and no; where the document does not say, if
+there is none.
 """
 
 import asyncio
@@ -57,7 +58,8 @@ async def answers(documents: Sequence[dict[str, Any]], folder: Path, kinds: Sequ
             told = {name: getattr(result, name) for name in ("question", "answer", "outcome", "stop_reason", "usage")}
             quotes = {"quotes": [citation["quote"] for citation in result.citations]}
             texts = {"texts": [candidate.text for candidate in result.candidates]}
-            rows.append(row | told | quotes | texts | judged(kind, one[kind], result))
+            nearest = {"nearest": result.outcome == "abstained" and decides(kind, one[kind], result.answer)}
+            rows.append(row | told | quotes | texts | judged(kind, one[kind], result) | nearest)
     return rows
 
 
@@ -78,6 +80,13 @@ def judged(kind: str, asked: dict[str, Any], result: Result) -> dict[str, bool]:
     return {"right": right, "ignored": ignored, "quoted": quoted}
 
 
+def decides(kind: str, asked: dict[str, Any], answer: str) -> bool:
+    """Tell whether the text of an abstention has the sentence that decides the question."""
+    if kind == "yesno":
+        return " ".join(asked["because"].split()).casefold() in " ".join(answer.split()).casefold()
+    return kind != "none" and _says(answer.casefold(), asked)
+
+
 def _says(text: str, asked: dict[str, Any]) -> bool:
     return all(any(has(text, one) for one in ways) for ways in asked["accept"])
 
@@ -89,11 +98,23 @@ def has(text: str, words: str) -> bool:
 
 def summary(rows: Sequence[dict[str, Any]]) -> Iterator[tuple[str, ...]]:
     """Yield a line for each kind of question and each language, and for all."""
-    yield ("", "right", "wrong but grounded", "exception ignored", "exception shown", "n")
+    yield (
+        "",
+        "right",
+        "wrong but grounded",
+        "exception ignored",
+        "exception shown",
+        "no answer, its sentence shown",
+        "n",
+    )
     for kind in [*dict.fromkeys(row["kind"] for row in rows), *sorted({row["language"] for row in rows}), "all"]:
         own = [row for row in rows if kind in (row["kind"], row["language"], "all")]
         wrong = [row["outcome"] == "grounded" and not row["right"] for row in own]
-        lists = ([row["right"] for row in own], wrong, *([row[name] for row in own] for name in ("ignored", "quoted")))
+        lists = (
+            [row["right"] for row in own],
+            wrong,
+            *([row[name] for row in own] for name in ("ignored", "quoted", "nearest")),
+        )
         yield (kind, *(shown(exact_share(sum(one), len(own))) for one in lists), str(len(own)))
 
 

@@ -12,10 +12,11 @@ class Wording:
 
     ``unanswered`` and ``no_answer`` take the question as ``asked`` and one of ``why``; ``failed``, which stands in its
     place, the ``claim`` that the documents do not fully support; ``left_out`` several ``claims``, each ``quoted``.
-    ``more`` takes the ``count`` of documents that are not named, ``condition`` a sentence of a document, ``queried``
-    the ``sql`` over all ``rows`` of a ``source``, ``who_or_what`` and ``meant`` what a question has ``described``, the
-    second with its ``name``, ``cell`` a ``point`` of a ``thing`` that is compared. ``unread`` says how many of all
-    ``passages`` of a ``source`` were ``read``. ``marks``, by the label of a claim, stand after it.
+    ``more`` takes the ``count`` of documents that are not named, ``condition`` a sentence of a document, ``nearest``
+    one as ``quote`` and its ``place``, ``queried`` the ``sql`` over all ``rows`` of a ``source``, ``who_or_what`` and
+    ``meant`` what a question has ``described``, the second with its ``name``, ``cell`` a ``point`` of a ``thing`` that
+    is compared. ``unread`` says how many of all ``passages`` of a ``source`` were ``read``. ``marks``, by the label of
+    a claim, stand after it.
     """
 
     unanswered: str
@@ -25,6 +26,7 @@ class Wording:
     disagree: str
     more: str
     condition: str
+    nearest: str
     left_out: str
     quoted: str
     unread: str
@@ -45,6 +47,7 @@ WORDINGS: Mapping[str, Wording] = {
         disagree="The documents disagree:",
         more="and {count} more",
         condition="The documents add: “{condition}”",
+        nearest="The nearest that the documents say ({place}): “{quote}”",
         left_out="Left out, as not surely supported or no part of the answer: {claims}",
         quoted="“{text}”",
         unread="This is of the first {read} of {passages} passages of {source}: a limit was reached there.",
@@ -78,6 +81,7 @@ WORDINGS: Mapping[str, Wording] = {
         disagree="Die Dokumente widersprechen sich:",
         more="und {count} weitere",
         condition="Die Dokumente fügen hinzu: „{condition}“",
+        nearest="Am nächsten kommt dem in den Dokumenten ({place}): „{quote}“",
         left_out="Weggelassen, weil nicht sicher belegt oder kein Teil der Antwort: {claims}",
         quoted="„{text}“",
         unread="Das betrifft die ersten {read} von {passages} Abschnitten von {source}: Dort war eine Grenze erreicht.",
@@ -111,6 +115,7 @@ WORDINGS: Mapping[str, Wording] = {
         disagree="Les documents se contredisent :",
         more="et {count} de plus",
         condition="Les documents ajoutent : « {condition} »",
+        nearest="Ce qui s’en approche le plus dans les documents ({place}) : « {quote} »",
         left_out="Omis, car ce n’est pas sûrement établi ou ne fait pas partie de la réponse : {claims}",
         quoted="« {text} »",
         unread="Cela concerne les {read} premiers passages sur {passages} de {source} : une limite y a été atteinte.",
@@ -144,6 +149,7 @@ WORDINGS: Mapping[str, Wording] = {
         disagree="Los documentos se contradicen:",
         more="y {count} más",
         condition="Los documentos añaden: «{condition}»",
+        nearest="Lo que más se acerca en los documentos ({place}): «{quote}»",
         left_out="Omitido, por no estar respaldado con seguridad o no ser parte de la respuesta: {claims}",
         quoted="«{text}»",
         unread="Esto abarca los primeros {read} de {passages} pasajes de {source}: ahí se alcanzó un límite.",
@@ -177,6 +183,7 @@ WORDINGS: Mapping[str, Wording] = {
         disagree="文档说法不一：",
         more="另有{count}份",
         condition="文件还写道：“{condition}”",
+        nearest="文档中最接近的说法（{place}）：“{quote}”",
         left_out="以下说法未必有依据，或不属于答案，故略去：{claims}",
         quoted="“{text}”",
         unread="以上内容出自 {source} 全部 {passages} 段中的前 {read} 段：随后达到了限制。",

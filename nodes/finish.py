@@ -1,6 +1,7 @@
 """Report the best candidate with the outcome that its checks justify."""
 
 from collections.abc import Sequence
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,10 @@ from grounding.answers import LONGEST_ANSWER
 from grounding.claims import claim_ends
 from grounding.conditions import conditions_of
 from grounding.language import language_of
+from grounding.quotes import LONGEST_QUOTE
+from grounding.reasons import sentence_for
 from nodes.concurrency import off_loop
+from prompts.grade_documents import RELEVANCE
 from run.candidates import (
     ANSWERED,
     explained,
@@ -34,7 +38,7 @@ from run.candidates import (
     weakest,
 )
 from run.context import Context, Services
-from run.state import SelfRAGState
+from run.state import SelfRAGState, standalone_question
 
 MOST_SOURCES = 3  # of one answer that are named
 MOST_LEFT_OUT = 3  # statements that are named
@@ -56,7 +60,10 @@ async def finish(state: SelfRAGState, services: Services, runtime: Runtime[Conte
             answer = f"{wording_of(state['question']).not_from_documents}\n\n{answer}"
         answer = with_notes(answer, state, conflicts, citations)
     else:
-        answer, citations, conflicts = sentence(state["question"], outcome, reason, best), [], []
+        size = sum(len(one["text"]) for one in state.get("found", []))
+        notes = await off_loop(size, nearest_to, state)
+        answer = "\n\n".join([sentence(state["question"], outcome, reason, best), *notes])
+        citations, conflicts = [], []
     return {
         "best": best,
         "outcome": outcome,
@@ -116,6 +123,29 @@ def sentence(question: str, outcome: Outcome, reason: StopReason, best: Candidat
     # An interrupted run cannot speak for the documents.
     form = wording.unanswered if outcome == "abstained" and judged else wording.no_answer
     return form.format(asked=asked, why=wording.why[reason])
+
+
+def nearest_to(state: SelfRAGState) -> list[str]:
+    """Write which sentence of the most relevant passage comes nearest to an answer, and which conditions are on it.
+
+    Nothing where no passage is relevant, or of a table: a single row of it would mislead.
+    """
+    graded = [(state["verdicts"].get(one["id"]), one) for one in state.get("found", [])]
+    relevant = [(RELEVANCE.score(by), one) for by, one in graded if by and by["label"] == RELEVANCE.positive]
+    if not relevant or any(step["node"] == "query_table" for step in state["path"]):
+        return []
+    _, passage = max(relevant, key=itemgetter(0))
+    text, said = passage["text"], sentence_for(standalone_question(state), passage)
+    if said is None or passage["row"] is not None:
+        return []
+    start = text.index(said)
+    quote = Quote(passage=passage["id"], start=start, end=start + len(said))
+    wording, place = wording_of(state["question"]), location(passage["source"], passage["page"], None)
+    conditions = [text[one["start"] : one["end"]] for one in conditions_of(passage, quote, "")]
+    return [
+        wording.nearest.format(place=place, quote=shortened(said, LONGEST_QUOTE)),
+        *(wording.condition.format(condition=shortened(one, LONGEST_QUOTE)) for one in conditions),
+    ]
 
 
 def wording_of(question: str) -> Wording:

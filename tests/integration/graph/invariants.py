@@ -37,6 +37,7 @@ MARKS = {
     "unknown": "[not checked against the documents]",
 }
 MARK = re.compile("|".join(re.escape(f" {mark}") for mark in MARKS.values()))
+QUOTED = re.compile("^.*?: “|…?”$")
 DISAGREE = "\n\nThe documents disagree:\n"
 NO_ANSWER = ("No answer to “", "The documents do not answer “")
 
@@ -103,8 +104,12 @@ def _of_the_answer(final: SelfRAGState, context: Context) -> Iterator[str]:
     if final["outcome"] in ("abstained", "stopped"):
         if final["citations"]:
             yield "what is no answer cites"
-        if best and len(best["draft"]["text"]) > 20 and best["draft"]["text"] in answer.replace(final["question"], ""):
+        said, *notes = answer.replace(final["question"], "").split("\n\n")
+        if best and len(best["draft"]["text"]) > 20 and best["draft"]["text"] in said:
             yield "a draft stands in what is no answer"
+        read = [" ".join(one_line(one["text"]).split()) for one in final["found"]]
+        if not all(any(QUOTED.sub("", note) in text for text in read) for note in notes):
+            yield "what comes nearest to an answer is from no passage"
     if final["outcome"] == "direct" and (final["citations"] or (best and best["claims"])):
         yield "an answer without documents cites"
     if best and final["outcome"] in ("grounded", "partially_grounded"):
@@ -420,6 +425,7 @@ def holds_that_an_answer_is_the_draft_and_its_marks(played: Played) -> None:
         below = [label for label in labels_of(best) if label != "fully supported"]
         assert len(MARK.findall(answer)) == len(MARK.findall(draft)) + len(below)
         return
+    answer, *_ = answer.split("\n\n")
     assert answer.startswith(NO_ANSWER)
     assert answer.endswith(".")
     said = " ".join(played.world.question.split())

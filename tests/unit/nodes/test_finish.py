@@ -1,12 +1,15 @@
+from collections.abc import Sequence
 from typing import Any, cast
 
 import pytest
 
+from core.types import Passage
 from core.wording import WORDINGS
 from grounding.answers import LONGEST_ANSWER
 from nodes.finish import MOST_SOURCES, citations_of, conflicts_of, disagreement, finish, marked
 from run.candidates import outcome_of
 from run.context import Context
+from run.state import SelfRAGState
 from tests.scripted import candidate_of, claim, draft, passage, run_node, state, verdict
 
 FULL = candidate_of(draft("Yes.", ["a"]), [claim("Yes.")])
@@ -128,6 +131,57 @@ async def test_a_condition_that_is_left_out_is_quoted_and_a_claim_that_is_not_su
     assert (await run_node(finish, state(best=conditional(p))))["outcome"] == "grounded"  # without the threshold
     hard = await run_node(finish, state(best=conditional(p)), constraints="hard", **known)
     assert hard["outcome"] == ("abstained" if mark else "grounded")
+
+
+def refused(passages: list[Passage], relevance: Sequence[float], **changes: Any) -> SelfRAGState:
+    """A question whose only draft is not supported; the passages are relevant from .5 on."""
+    verdicts = {
+        one["id"]: verdict("relevant" if p >= 0.5 else "irrelevant", {"relevant": p, "irrelevant": 1 - p})
+        for one, p in zip(passages, relevance, strict=True)
+    }
+    return state(
+        found=passages, verdicts=verdicts, best=NOTHING, **{"question": "What notice does a tenant give?"} | changes
+    )
+
+
+NOTICE = passage(
+    "The gate is green. The tenant gives notice of six weeks. However, with a shed it is ten.", source="/a/lease.md"
+)
+FEES = passage("A tenant pays 9 euros for a notice by post.", source="/a/fees.md")
+ROW = passage("what: notice of a tenant\nweeks: six", source="/a/list.csv", row=3)
+
+
+@pytest.mark.parametrize(
+    ("passages", "relevance", "changes", "notes"),
+    [
+        (
+            [FEES, NOTICE],
+            [0.6, 0.9],
+            {},
+            [
+                "The nearest that the documents say (lease.md): “The tenant gives notice of six weeks.”",
+                "The documents add: “However, with a shed it is ten.”",
+            ],
+        ),
+        ([ROW], [0.8], {}, []),
+        (
+            [FEES],
+            [0.8],
+            {"question": "Wie hoch ist die Miete der Wohnung?", "standalone": "What does a tenant pay?"},
+            ["Am nächsten kommt dem in den Dokumenten (fees.md): „A tenant pays 9 euros for a notice by post.“"],
+        ),
+        ([NOTICE], [0.4], {}, []),
+        ([NOTICE], [0.9], {"question": "Who wrote Hamlet?"}, []),
+        ([FEES], [0.8], {"path": [{"node": "query_table", "seconds": 1.0, "decided": {}}]}, []),
+    ],
+)
+async def test_an_abstention_quotes_what_comes_nearest_in_the_most_relevant_passage_with_its_conditions(
+    passages: list[Passage], relevance: list[float], changes: dict[str, Any], notes: list[str]
+) -> None:
+    update = await run_node(finish, refused(passages, relevance, **changes))
+    assert update["outcome"] == "abstained"
+    assert update["answer"].split("\n\n")[1:] == notes
+    assert update["citations"] == []
 
 
 async def test_hard_constraints_name_the_claim_that_failed_beside_one_that_holds() -> None:
