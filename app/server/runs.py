@@ -81,11 +81,11 @@ Journal = Callable[["Run", Sequence[RunEvent]], Awaitable[bool]]
 
 @dataclass(eq=False)
 class Run:
-    """One question of ``owner``, or a text to check, whose name stands for the question.
+    """A question that ``owner`` asked, or a text to check, whose name stands for the question.
 
-    ``thread`` is that of a question in a conversation that is kept, which is ``unfinished`` if it was cut off and
-    nobody has gone on with it. ``numbered`` is the answer with the numbers of its citations. With a ``journal`` events
-    are told once they are kept; of a run ``elsewhere``, which another server answers, as they are found there.
+    ``thread`` is the conversation that keeps it; it is ``unfinished`` if it was cut off and nobody has gone on with it.
+    ``numbered`` is the answer with the numbers of its citations. With a ``journal`` an event is told once it is stored;
+    those of a run ``elsewhere``, which another server answers, are read from there.
     """
 
     question: str
@@ -128,7 +128,7 @@ class Run:
             self.add("failed", message=str(error) if isinstance(error, SelfRAGError) else INTERNAL)
 
     def add(self, kind: str, **data: Any) -> None:
-        """Append an event, with a journal once that has stored it; do nothing if another server answers the run."""
+        """Append an event, once the journal, if any, stored it; do nothing for a run that another server answers."""
         if self.elsewhere:
             return
         event = RunEvent(len(self.events) + len(self._unkept) + 1, kind, data)

@@ -152,7 +152,7 @@ class Worker(AbstractContextManager["Worker"]):
 
 
 def _together(jobs: Sequence[Job]) -> tuple[list[Job], list[Job]]:
-    """Return what to read now, and what to give back: what a process ended over is read alone, large files too."""
+    """Return what to read now, and what to give back: a large file, or one that a process died over, is read alone."""
     suspect = next((job for job in jobs if job.deaths), None)
     if suspect:
         return [suspect], [job for job in jobs if job is not suspect]

@@ -188,10 +188,10 @@ class PostgresQueue:
         return one_line(str(row[0])) if row else ""
 
     def send(self, read: Callable[[bytes], bytes | None], *, most: int | None) -> int:
-        """Give other machines the bytes of this machine's files; return how many files cannot be sent.
+        """Send the bytes of this machine's files to other machines; return how many files cannot be sent.
 
-        At most so many wait to be taken; with None all are sent. Those that are taken last here are sent first, so that
-        this machine and others do not meet.
+        At most so many wait there to be taken; with None all are sent. The file that this machine would read last is
+        sent first, so that it and the others do not meet.
         """
         left_out, before = 0, 1 << 62
         while True:
