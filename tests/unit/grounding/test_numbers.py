@@ -5,8 +5,8 @@ import pytest
 from grounding.numbers import missing_figures, stated
 
 
-def missing(claim: str, text: str, question: str = "", near: str | None = None) -> list[str]:
-    return missing_figures(claim, text, question, text if near is None else near)
+def missing(claim: str, text: str, question: str = "") -> list[str]:
+    return missing_figures(claim, text, question, text)
 
 
 @pytest.mark.parametrize(
@@ -98,8 +98,8 @@ def test_a_figure_of_the_question_is_missing_only_where_another_is_stated_instea
 
 def test_what_the_question_says_is_not_doubted_in_a_language_that_is_not_read() -> None:
     english, spanish = "It was 59 Gt in 2019.", "En el año 2019 fueron 59 Gt para todos ellos."
-    assert missing_figures("In 2021 it was 59 Gt.", english, "How much was it in 2021?", english) == ["2021"]
-    assert missing_figures("En 2021 fueron 59 Gt.", spanish, "¿Cuánto fue en 2021?", spanish) == []
+    assert missing("In 2021 it was 59 Gt.", english, "How much was it in 2021?") == ["2021"]
+    assert missing("En 2021 fueron 59 Gt.", spanish, "¿Cuánto fue en 2021?") == []
 
 
 DE = "Die Brücke wurde am 03.05.1921 eröffnet, ist zwölf Meter breit und hat 1.200 Lampen; sie kostete 2,5 Millionen."
@@ -126,7 +126,7 @@ ZH = "这座桥于1921年5月3日建成，宽十二米，造价二百五十万�
     ],
 )
 def test_figures_are_read_in_other_languages(claim: str, text: str, gone: list[str]) -> None:
-    assert missing_figures(claim, text, "", text) == gone
+    assert missing(claim, text) == gone
 
 
 SENTENCES = (
