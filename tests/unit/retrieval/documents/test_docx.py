@@ -29,7 +29,7 @@ def row(*cells: str) -> str:
     return "<w:tr>" + "".join(f"<w:tc>{p(cell)}</w:tc>" for cell in cells) + "</w:tr>"
 
 
-def test_headings_paragraphs_lists_and_tables_are_laid_out() -> None:
+def test_headings_paragraphs_lists_and_tables_are_laid_out_and_styles_make_headings() -> None:
     headings = styles(
         '<w:style w:type="paragraph" w:styleId="berschrift1"><w:name w:val="heading 1"/></w:style>'
         '<w:style w:type="paragraph" w:styleId="Titel"><w:name w:val="Title"/></w:style>'
@@ -49,9 +49,11 @@ def test_headings_paragraphs_lists_and_tables_are_laid_out() -> None:
         + p("two", paragraph=item)
         + f"<w:tbl>{row('Drug', 'Weight')}{row('Aspirin', '180.16')}</w:tbl>"
     )
-    assert text_of(docx(body, headings | numbering)) == (
-        "Care\nCosts\nThey are high.\n\nStill.\n\none\ntwo\n\nDrug | Weight\nAspirin | 180.16"
-    )
+    loaded = parse(Path("a.docx"), docx(body, headings | numbering))
+    (section,) = loaded.sections
+    assert section.text == ("Care\nCosts\nThey are high.\n\nStill.\n\none\ntwo\n\nDrug | Weight\nAspirin | 180.16")
+    found = [(section.text[one.start : one.end], one.level) for one in section.headings]
+    assert (loaded.title, found) == ("Care", [("Care", 1), ("Costs", 1)])
 
 
 def test_a_note_stands_at_the_end_under_its_number() -> None:
