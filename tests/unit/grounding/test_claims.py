@@ -1,5 +1,3 @@
-"""Where a draft's claims begin and end, and which drafts claim nothing at all."""
-
 import random
 
 import pytest

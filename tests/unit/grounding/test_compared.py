@@ -1,5 +1,3 @@
-"""What a comparison compares, and the cells of its table."""
-
 import pytest
 
 from grounding.compared import (

@@ -1,5 +1,3 @@
-"""Which sentences of a passage put a condition on what an answer says, and which only stand beside it."""
-
 import pytest
 
 from core.types import Quote

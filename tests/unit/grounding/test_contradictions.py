@@ -1,5 +1,3 @@
-"""Which sentences contradict a claim, and which only speak of something near."""
-
 import pytest
 
 from grounding.contradictions import find_contradiction

@@ -1,5 +1,3 @@
-"""An order to the reader is no statement; what a document says of its own subject is one."""
-
 import pytest
 
 from grounding.instructions import is_instruction

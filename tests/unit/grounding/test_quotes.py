@@ -1,5 +1,3 @@
-"""The quote that carries a claim, and the facts of a claim that stand nowhere."""
-
 from pathlib import Path
 
 import pytest

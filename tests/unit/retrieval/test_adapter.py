@@ -1,5 +1,3 @@
-"""Any LangChain retriever is searched with what it takes, and gives no more than k."""
-
 from typing import Any
 
 import pytest

@@ -1,5 +1,3 @@
-"""Words, meaning and headings are fused; what says the same again is left out."""
-
 from pathlib import Path
 
 import pytest

@@ -1,5 +1,3 @@
-"""A query over a table reads all of its rows, finds what ties, names the rows that carry it, and reaches no more."""
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -1,5 +1,3 @@
-"""The day that a document states of itself is found, and one that cannot be is none."""
-
 from datetime import date
 from pathlib import Path
 

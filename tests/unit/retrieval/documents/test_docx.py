@@ -1,5 +1,3 @@
-"""A Word document gives its text in order, nothing that is hidden in it, and no harm when it means some."""
-
 import io
 import zipfile
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""Headings are found where a format marks them, bounded, and each passage knows those above it."""
-
 from pathlib import Path
 
 import pytest

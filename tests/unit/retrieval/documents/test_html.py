@@ -1,5 +1,3 @@
-"""A web page gives its title, headings, paragraphs and tables, and none of its furniture."""
-
 import sys
 from pathlib import Path
 

@@ -1,5 +1,3 @@
-"""Exact and approximate indexes find the nearest, lose what is removed, and come back from their bytes."""
-
 import faiss
 import numpy as np
 import pytest

@@ -1,5 +1,3 @@
-"""A question becomes a query that cannot fail, and is answered alike whether all is ranked or only the best."""
-
 import random
 import sqlite3
 from collections.abc import Iterator
@@ -20,16 +18,8 @@ from tests.unit.retrieval.fakes import store_of
 HOSTILE = [
     *("", " ", "?!", '"', "'", '"unbalanced', "a AND", "OR", "NOT x", "NEAR(a b, 3)", "text : a", "col: x", "a*", "^a"),
     *("a + b", "(((", "-a", "{a b}: c", "a\x00b", "\ud800 lone", "'; DROP TABLE words; --", "a\nb\tc"),
-    *(
-        "日本語 の 質問",
-        "مرحبا بالعالم",
-        "e\u0301 combining",
-        "😀😀",
-        "_ __ _",
-        "%s {0} \\",
-        "ﬁ ligature",
-        "İstanbul ß",
-    ),
+    *("日本語 の 質問", "مرحبا بالعالم", "e\u0301 combining", "😀😀", "_ __ _"),
+    *("%s {0} \\", "ﬁ ligature", "İstanbul ß"),
     *("x" * 100_000, "word " * 20_000, " ".join(f"term{number}" for number in range(5_000))),
 ]
 

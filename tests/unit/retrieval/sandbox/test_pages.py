@@ -14,7 +14,6 @@ from tests.unit.retrieval.documents.pdfs import drawn, pdf, stream
 from tests.unit.retrieval.sandbox.children import children
 
 QUOTE = "The evidence is here."
-PATIENCE = 5.0  # seconds: a loaded machine may take one to start a new process and read a good page
 
 
 @pytest.fixture
@@ -90,6 +89,7 @@ def forms(depth: int) -> bytes:
 def test_a_page_without_end_is_given_up_and_the_next_one_read(path: Path, tmp_path: Path) -> None:
     bomb = tmp_path / "bomb.pdf"
     bomb.write_bytes(forms(9))
-    with PageReader(ReadLimits(seconds=PATIENCE)) as reader:
+    # A loaded machine may take a second to start a new process and read a good page.
+    with PageReader(ReadLimits(seconds=5.0)) as reader:
         assert reader.render_page(bomb, 1, hash_of(bomb), 300) is None
         assert reader.place_quote(path, 2, QUOTE, hash_of(path))

@@ -16,8 +16,6 @@ from retrieval.sandbox import pool, process
 from retrieval.sandbox.pool import Readers, Reading, ReadLimits
 from tests.unit.retrieval.sandbox.children import Marks, child, children, write
 
-PATIENCE = 60  # seconds: nothing takes so long but what never happens
-
 
 def texts(readings: list[Reading]) -> list[str]:
     return ["".join(section.text for section in one.loaded.sections) if one.loaded else one.reason for one in readings]
@@ -44,7 +42,7 @@ def test_a_slow_file_does_not_hold_up_those_behind_it_and_keeps_its_place(tmp_pa
             return text(path.stem)
     """
     paths = write(tmp_path / "d", ["slow.txt", *(f"{number}.txt" for number in range(6))])
-    with Readers(ReadLimits(seconds=PATIENCE), workers=2, command=child(tmp_path, body, marks)) as readers:
+    with Readers(ReadLimits(seconds=60), workers=2, command=child(tmp_path, body, marks)) as readers:
         readings = list(readers.read(paths))
     assert [one.path for one in readings] == paths
     assert texts(readings) == ["slow", "0", "1", "2", "3", "4", "5"]
