@@ -103,17 +103,12 @@ def test_deleted_text_and_comments_are_left_out_and_insertions_kept() -> None:
     assert text_of(docx(body, comments)) == "New."
 
 
+CREATED = "<dcterms:created>2020-01-02T03:04:05Z</dcterms:created>"
+MODIFIED = "<dcterms:modified>2023-05-06T00:00:00Z</dcterms:modified>"
+
+
 @pytest.mark.parametrize(
-    ("properties", "date"),
-    [
-        (
-            "<dcterms:created>2020-01-02T03:04:05Z</dcterms:created>"
-            "<dcterms:modified>2023-05-06T00:00:00Z</dcterms:modified>",
-            "2023-05-06",
-        ),
-        ("<dcterms:created>2020-01-02T03:04:05Z</dcterms:created>", "2020-01-02"),
-        ("", None),
-    ],
+    ("properties", "date"), [(CREATED + MODIFIED, "2023-05-06"), (CREATED, "2020-01-02"), ("", None)]
 )
 def test_the_date_is_that_of_the_last_change(properties: str, date: str | None) -> None:
     assert parse(Path("a.docx"), docx(p("Text."), core(properties))).date == date

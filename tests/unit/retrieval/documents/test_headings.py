@@ -150,9 +150,7 @@ def test_a_row_in_markdown_says_its_columns() -> None:
 
 def test_a_small_table_stays_whole_and_a_row_of_400_columns_is_cut_between_cells() -> None:
     rows = "".join(f"| Plan {number} | {number}0 EUR. Paid yearly | A and b |\n" for number in range(3))
-    before = (
-        "Words that fill half of the passage in which the heading stands, and so leave no room for all of the rows."
-    )
+    before = "Words that fill half of the passage in which the heading stands, and leave no room for all of the rows."
     text = f"# Prices\n{before}\n| Plan | Price | Of |\n|---|---|---|\n{rows}\n" + "Other words. " * 30
     whole = [one.page_content for one in passages("a.md", text, 250) if "Plan 0" in one.page_content]
     assert len(whole) == 1
