@@ -1,5 +1,3 @@
-"""Which short answers agree, which documents give a claim, and where an answer stands."""
-
 import pytest
 
 from grounding.answers import agree, asks_for_one_fact, comparable, gives, has_subjects, quoted_answer, repeats_question

@@ -1,5 +1,3 @@
-"""How a text that somebody wrote is split, and which of its sentences state nothing."""
-
 import pytest
 
 from grounding.checkable import checkable, why_no_claim

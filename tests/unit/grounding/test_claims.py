@@ -1,5 +1,3 @@
-"""Where a draft's claims begin and end, and which drafts claim nothing at all."""
-
 import random
 
 import pytest
@@ -25,15 +23,6 @@ from grounding.claims import claim_ends, split_claims, statements, with_lead_in
         ("Yes.", ["Yes."]),
         ("Is it blue?", ["Is it blue?"]),
         ("  \n ", []),
-    ],
-)
-def test_the_claims_of_a_draft(draft: str, claims: list[str]) -> None:
-    assert split_claims(draft) == claims
-
-
-@pytest.mark.parametrize(
-    ("draft", "claims"),
-    [
         # a list, and what introduces it
         ("The tenant must:\n- pay rent\n- insure", ["The tenant must: pay rent", "The tenant must: insure"]),
         ("It is so. One must:\n\n1. pay\n2. go", ["It is so.", "One must: pay", "One must: go"]),
@@ -55,7 +44,7 @@ def test_the_claims_of_a_draft(draft: str, claims: list[str]) -> None:
         ("| a | b |\n|---|---|\n| 1 | 2 |\nIt is.\n| 3 | 4 |", ["| a | b |\n| 1 | 2 |", "It is.", "| 3 | 4 |"]),
     ],
 )
-def test_a_claim_is_whole_with_what_introduces_it(draft: str, claims: list[str]) -> None:
+def test_the_claims_of_a_draft_are_whole_with_what_introduces_them(draft: str, claims: list[str]) -> None:
     assert [with_lead_in(one.text, one.context) for one in statements(draft)] == claims
 
 

@@ -1,5 +1,3 @@
-"""What a comparison compares, and the cells of its table."""
-
 import pytest
 
 from grounding.compared import (
@@ -59,9 +57,7 @@ def test_a_table_has_each_point_once_and_no_more_than_asked_for() -> None:
         + "x" * 61
         + " | 1 | 2\nlock | yes\nover | 1 | 2"
     )
-    cells = [
-        *(Cell("price", "A", "1"), Cell("price", "B", "2"), Cell("term", "B", "3 years"), Cell("lock", "A", "yes")),
-    ]
+    cells = [Cell("price", "A", "1"), Cell("price", "B", "2"), Cell("term", "B", "3 years"), Cell("lock", "A", "yes")]
     assert cells_of(written, ["A", "B"], 3) == cells
 
 

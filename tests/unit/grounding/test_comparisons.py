@@ -1,5 +1,3 @@
-"""Which questions only all rows of a table answer, which a query answers best, and which one row does."""
-
 import pytest
 
 from grounding.comparisons import asks_for_total, asks_how_many, needs_all_rows, suits_query

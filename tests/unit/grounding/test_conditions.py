@@ -1,5 +1,3 @@
-"""Which sentences of a passage put a condition on what an answer says, and which only stand beside it."""
-
 import pytest
 
 from core.types import Quote
@@ -11,9 +9,8 @@ LEASE = "The tenant gives six weeks' notice."
 
 def conditions(quote: str, rest: str, answer: str = "six weeks", before: str = "") -> list[str]:
     text = f"{before}{quote}{rest}"
-    found = conditions_of(
-        passage(text), Quote(passage=passage(text)["id"], start=len(before), end=len(before + quote)), answer
-    )
+    quoted = Quote(passage=text, start=len(before), end=len(before + quote))
+    found = conditions_of(passage(text), quoted, answer)
     return [text[one["start"] : one["end"]] for one in found]
 
 

@@ -1,5 +1,3 @@
-"""Dates in the forms in which people write them."""
-
 import pytest
 
 from grounding.dates import Date, dates, months, without_dates

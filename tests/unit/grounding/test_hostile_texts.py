@@ -3,7 +3,6 @@
 What costs the square of such a text takes many seconds of the processor's time, and what is linear less than one.
 """
 
-import signal
 from collections.abc import Callable, Iterator
 from itertools import count
 
@@ -27,23 +26,17 @@ from models.critic import by_reply
 from prompts.generate import MAX_TOKENS
 from prompts.hallucination_check import SUPPORT
 from tests.scripted import passage
+from tests.unit.retrieval.documents.processor_time import bounded
 
 LONGEST_TEXT = MAX_TOKENS * MAX_CHARACTERS_PER_TOKEN
 PASSAGES = 60_000  # characters: more of them are beyond the default limit of tokens
 MARKS = "a" + "\u0301" * (PASSAGES // 2) + "\u0316" * (PASSAGES // 2)
-SECONDS = 2.0  # of the processor: another program's work does not count
 
 
 @pytest.fixture(autouse=True)
 def _soon() -> Iterator[None]:
-    def end(*_: object) -> None:
-        raise AssertionError(f"the rule was not done after {SECONDS} s of work")
-
-    before = signal.signal(signal.SIGPROF, end)
-    signal.setitimer(signal.ITIMER_PROF, SECONDS)
-    yield
-    signal.setitimer(signal.ITIMER_PROF, 0)
-    signal.signal(signal.SIGPROF, before)
+    with bounded(2.0):
+        yield
 
 
 def repeated(unit: str, size: int = LONGEST_TEXT) -> str:

@@ -1,5 +1,3 @@
-"""An order to the reader is no statement; what a document says of its own subject is one."""
-
 import pytest
 
 from grounding.instructions import is_instruction
@@ -35,14 +33,11 @@ def test_an_order_is_told(sentence: str) -> None:
         "Answer the questions of part B only.",
         "They forgot the prompt payment.",
         "Output is limited to exactly four cores.",
+        "Le directeur ignore les instructions que le conseil a données hier aux élèves.",  # no English order
     ],
 )
 def test_what_a_document_says_of_its_subject_is_none(sentence: str) -> None:
     assert not is_instruction(sentence)
-
-
-def test_other_languages_are_not_read_as_english_orders() -> None:
-    assert not is_instruction("Le directeur ignore les instructions que le conseil a données hier aux élèves.")
 
 
 def test_an_order_is_never_quoted() -> None:

@@ -1,5 +1,3 @@
-"""Which languages a text is in; where that is not clear, none."""
-
 import pytest
 
 from grounding.language import MOST_PIECES, PIECE, is_english, language_of, languages_in

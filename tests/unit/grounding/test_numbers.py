@@ -4,9 +4,12 @@ import pytest
 
 from grounding.numbers import missing_figures, stated
 
+DE = "Die Brücke wurde am 03.05.1921 eröffnet, ist zwölf Meter breit und hat 1.200 Lampen; sie kostete 2,5 Millionen."
+ZH = "这座桥于1921年5月3日建成，宽十二米，造价二百五十万元，约有1.2万名工人参加。"
 
-def missing(claim: str, text: str, question: str = "", near: str | None = None) -> list[str]:
-    return missing_figures(claim, text, question, text if near is None else near)
+
+def missing(claim: str, text: str, question: str = "") -> list[str]:
+    return missing_figures(claim, text, question, text)
 
 
 @pytest.mark.parametrize(
@@ -70,6 +73,21 @@ def missing(claim: str, text: str, question: str = "", near: str | None = None) 
         ("It has three causes.", "Heat, salt and wind.", []),
         ("It runs for twelve months.", "It runs for one year and the next two months.", []),
         ("More than a million came.", "1.2 million people came.", []),
+        # in other languages
+        ("Die Brücke wurde am 3. Mai 1921 eröffnet.", DE, []),
+        ("Die Brücke wurde am 4. Mai 1921 eröffnet.", DE, ["4"]),
+        ("Die Brücke hat 1200 Lampen.", DE, []),
+        ("Die Brücke kostete 2.500.000 Mark.", DE, []),
+        ("Die Brücke kostete 3,5 Millionen Mark.", DE, ["3500000"]),
+        ("The bridge is 12 metres wide and has 1,200 lamps.", DE, []),
+        ("这座桥宽12米，造价250万元。", DE, []),
+        ("这座桥宽12米，造价250万元。", ZH, []),
+        ("这座桥宽13米。", ZH, ["13"]),
+        ("有12000名工人参加。", ZH, []),
+        ("La source a tari pendant 17 jours.", "La source a tari pendant dix-sept jours en août.", []),
+        ("La reforma costó 1 300 000 euros.", "La reforma de la cúpula costó 1,3 millones de euros.", []),
+        ("Мост имеет ширину 12 метров.", "Этот мост имеет ширину двенадцать метров и открыт для всех.", []),
+        ("Мост имеет 1200 ламп.", "Этот мост имеет ширину двенадцать метров и открыт для всех.", ["1200"]),
     ],
 )
 def test_a_figure_is_missing_that_stands_in_no_form_in_the_text(claim: str, text: str, gone: list[str]) -> None:
@@ -98,35 +116,8 @@ def test_a_figure_of_the_question_is_missing_only_where_another_is_stated_instea
 
 def test_what_the_question_says_is_not_doubted_in_a_language_that_is_not_read() -> None:
     english, spanish = "It was 59 Gt in 2019.", "En el año 2019 fueron 59 Gt para todos ellos."
-    assert missing_figures("In 2021 it was 59 Gt.", english, "How much was it in 2021?", english) == ["2021"]
-    assert missing_figures("En 2021 fueron 59 Gt.", spanish, "¿Cuánto fue en 2021?", spanish) == []
-
-
-DE = "Die Brücke wurde am 03.05.1921 eröffnet, ist zwölf Meter breit und hat 1.200 Lampen; sie kostete 2,5 Millionen."
-ZH = "这座桥于1921年5月3日建成，宽十二米，造价二百五十万元，约有1.2万名工人参加。"
-
-
-@pytest.mark.parametrize(
-    ("claim", "text", "gone"),
-    [
-        ("Die Brücke wurde am 3. Mai 1921 eröffnet.", DE, []),
-        ("Die Brücke wurde am 4. Mai 1921 eröffnet.", DE, ["4"]),
-        ("Die Brücke hat 1200 Lampen.", DE, []),
-        ("Die Brücke kostete 2.500.000 Mark.", DE, []),
-        ("Die Brücke kostete 3,5 Millionen Mark.", DE, ["3500000"]),
-        ("The bridge is 12 metres wide and has 1,200 lamps.", DE, []),
-        ("这座桥宽12米，造价250万元。", DE, []),
-        ("这座桥宽12米，造价250万元。", ZH, []),
-        ("这座桥宽13米。", ZH, ["13"]),
-        ("有12000名工人参加。", ZH, []),
-        ("La source a tari pendant 17 jours.", "La source a tari pendant dix-sept jours en août.", []),
-        ("La reforma costó 1 300 000 euros.", "La reforma de la cúpula costó 1,3 millones de euros.", []),
-        ("Мост имеет ширину 12 метров.", "Этот мост имеет ширину двенадцать метров и открыт для всех.", []),
-        ("Мост имеет 1200 ламп.", "Этот мост имеет ширину двенадцать метров и открыт для всех.", ["1200"]),
-    ],
-)
-def test_figures_are_read_in_other_languages(claim: str, text: str, gone: list[str]) -> None:
-    assert missing_figures(claim, text, "", text) == gone
+    assert missing("In 2021 it was 59 Gt.", english, "How much was it in 2021?") == ["2021"]
+    assert missing("En 2021 fueron 59 Gt.", spanish, "¿Cuánto fue en 2021?") == []
 
 
 SENTENCES = (

@@ -1,5 +1,3 @@
-"""Numbers as other languages write them, in plain digits."""
-
 import pytest
 
 from grounding.numerals import WORDS, figures_in_full, in_digits

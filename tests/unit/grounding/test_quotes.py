@@ -1,5 +1,3 @@
-"""The quote that carries a claim, and the facts of a claim that stand nowhere."""
-
 from pathlib import Path
 
 import pytest
@@ -15,8 +13,8 @@ LEASE = passage(
 SKY = passage("Air scatters blue light more than red.\nThe sea looks blue too.")
 
 
-def quoted(claim: str, passages: list[Passage], question: str = "") -> str | None:
-    quote = find_quote(claim, passages, question)
+def quoted(claim: str, passages: list[Passage], question: str = "", context: str = "") -> str | None:
+    quote = find_quote(claim, passages, question, context)
     if quote is None:
         return None
     return next(one["text"] for one in passages if one["id"] == quote["passage"])[quote["start"] : quote["end"]]
@@ -59,8 +57,7 @@ def test_words_of_the_question_carry_less() -> None:
 
 def test_of_equal_spans_the_earlier_passage_is_quoted() -> None:
     passages = [passage("The sky is blue.", id="one"), passage("The sky is blue.", id="two")]
-    quote = find_quote("The sky is blue.", passages)
-    assert quote["passage"] == "one"
+    assert find_quote("The sky is blue.", passages)["passage"] == "one"
 
 
 def test_two_sentences_are_quoted_together_only_while_they_are_short() -> None:
@@ -70,9 +67,6 @@ def test_two_sentences_are_quoted_together_only_while_they_are_short() -> None:
     assert spans_of("One is. Two are.") == [(0, 7), (8, 16), (0, 16)]
     *_, last = spans_of(f"{long} One is. Two are.")
     assert last[1] - last[0] == len("One is. Two are."), "also far into a text"
-
-
-LONG = "Tolkien taught at Oxford. He was born in Bloemfontein in 1892. His son Christopher was born in Leeds in 1924."
 
 
 @pytest.mark.parametrize(
@@ -86,13 +80,20 @@ LONG = "Tolkien taught at Oxford. He was born in Bloemfontein in 1892. His son C
 )
 def test_the_lead_in_of_a_list_chooses_the_quote(claim: str, context: str, quote: str | None) -> None:
     texts = "The landlord must pay for the water main. Dogs may stay. The tenant must pay for water and gas."
-    found = find_quote(claim, [passage(texts)], "", context)
-    assert (texts[found["start"] : found["end"]] if found else None) == quote
+    assert quoted(claim, [passage(texts)], context=context) == quote
 
 
 def test_the_sentence_to_which_a_pronoun_refers_is_quoted_with_it() -> None:
-    found = find_quote("He was born in 1892.", [passage(LONG)], "", "Tolkien taught at Oxford.")
-    assert LONG[found["start"] : found["end"]] == "Tolkien taught at Oxford. He was born in Bloemfontein in 1892."
+    before = "Tolkien taught at Oxford."
+    text = f"{before} He was born in Bloemfontein in 1892. His son Christopher was born in Leeds in 1924."
+    found = quoted("He was born in 1892.", [passage(text)], context=before)
+    assert found == f"{before} He was born in Bloemfontein in 1892."
+
+
+def test_a_word_of_the_context_breaks_a_tie_also_if_the_question_has_it() -> None:
+    text = "Economy is for flights of six hours. Premium may be taken for flights of six hours."
+    found = quoted("flights of six hours", [passage(text)], "What is the premium of flights?", "premium:")
+    assert found == "Premium may be taken for flights of six hours."
 
 
 @pytest.mark.parametrize(
@@ -181,8 +182,7 @@ def test_words_in_the_heading_need_no_quote_and_are_none(claim: str, question: s
 def test_of_two_pages_that_say_the_same_the_one_whose_heading_the_claim_names_is_quoted() -> None:
     other = passage("Newline in constant.", id="other", heading="Compiler error C3001")
     claim = "Compiler error C2001 means newline in constant."
-    quote = find_quote(claim, [other, PAGE], ASKED)
-    assert quote["passage"] == PAGE["id"]
+    assert find_quote(claim, [other, PAGE], ASKED)["passage"] == PAGE["id"]
 
 
 def test_a_heading_states_names_and_figures() -> None:
@@ -216,16 +216,16 @@ def test_claims_in_other_languages_are_compared_by_their_stems(claim: str, text:
 @pytest.mark.parametrize(
     "claim", ["The bridge over the river was opened to the public in 1921.", "这座桥于1921年开放给市民使用。"]
 )
-def test_a_claim_in_another_language_than_its_passage_is_quoted_all_the_same(claim: str) -> None:
+def test_a_claim_in_another_language_is_quoted_and_its_figures_looked_up_all_the_same(claim: str) -> None:
     assert quoted(claim, [passage(BRIDGE)]) is not None
     assert missing_facts(claim, [passage(BRIDGE)], "") == []
+    assert missing_facts(claim.replace("1921", "1931"), [passage(BRIDGE)], "") == ["1931"]
 
 
 def test_the_nearest_sentence_is_quoted_where_languages_differ() -> None:
-    texts = "Die Häuser am Ufer gehören der Stadt. Die Brücke wurde 1921 eröffnet und ist zwölf Meter breit."
-    assert quoted("The bridge was opened in 1921 by the mayor.", [passage(texts)]) == (
-        "Die Brücke wurde 1921 eröffnet und ist zwölf Meter breit."
-    )
+    nearest = "Die Brücke wurde 1921 eröffnet und ist zwölf Meter breit."
+    read = [passage(f"Die Häuser am Ufer gehören der Stadt. {nearest}")]
+    assert quoted("The bridge was opened in 1921 by the mayor.", read) == nearest
 
 
 def test_a_passage_in_two_languages_is_judged_by_no_rule_for_one() -> None:
@@ -233,14 +233,3 @@ def test_a_passage_in_two_languages_is_judged_by_no_rule_for_one() -> None:
     claim = "The director of the bridge is called Petersen, and she lives nearby."
     assert missing_facts(claim, [both], "") == []
     assert quoted(claim, [both]) is not None
-
-
-def test_a_figure_that_stands_nowhere_is_missing_in_every_language() -> None:
-    assert missing_facts("Le pont a été ouvert en 1931.", [passage(BRIDGE)], "") == ["1931"]
-
-
-def test_a_word_of_the_context_breaks_a_tie_also_if_the_question_has_it() -> None:
-    text = "Economy is for flights of six hours. Premium may be taken for flights of six hours."
-    found = find_quote("flights of six hours", [passage(text)], "What is the premium of flights?", "premium:")
-    assert found is not None
-    assert text[found["start"] : found["end"]] == "Premium may be taken for flights of six hours."

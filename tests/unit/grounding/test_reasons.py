@@ -1,5 +1,3 @@
-"""What of a text makes a reason, and which reasons contradict a verdict."""
-
 import pytest
 
 from grounding.reasons import Sign, contradicts, either, first_sentence, missing_words, quoted, sentence_for

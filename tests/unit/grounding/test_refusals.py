@@ -1,10 +1,9 @@
 """Which drafts decline to answer, in five languages: an answer that looks like a refusal must not."""
 
-import time
-
 import pytest
 
 from grounding.refusals import declines
+from tests.unit.retrieval.documents.processor_time import bounded
 
 REFUSALS = """
 I do not know the answer to that.
@@ -145,6 +144,5 @@ def test_a_refusal_at_the_head_of_a_long_answer_does_not() -> None:
     "je ne peux pas |no puedo |los textos no |在文档中|没有|a.|((".split("|"),
 )
 def test_a_long_reply_is_read_in_time(unit: str) -> None:
-    began = time.process_time()
-    declines(unit * 5000)
-    assert time.process_time() - began < 2
+    with bounded(2.0):
+        declines(unit * 5000)

@@ -1,5 +1,3 @@
-"""Where sentences end, in drafts and in passages."""
-
 import random
 
 import pytest

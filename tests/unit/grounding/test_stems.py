@@ -1,5 +1,3 @@
-"""The forms in which words and figures are compared."""
-
 import pytest
 
 from grounding.stems import figures, plain_figure, stems

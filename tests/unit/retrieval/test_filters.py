@@ -1,5 +1,3 @@
-"""What a filter may ask for, how it is told, and which paths fit its patterns."""
-
 import json
 from datetime import date
 from typing import Any

@@ -1,5 +1,3 @@
-"""How often a passage has a word, by the text of its tsvector."""
-
 import pytest
 
 from retrieval.passage_columns import PassageColumns

@@ -1,5 +1,3 @@
-"""Words, meaning and headings are fused; what says the same again is left out."""
-
 from pathlib import Path
 
 import pytest
@@ -23,9 +21,11 @@ def test_fusion_is_half_and_half_over_all_candidates(
     assert fuse(similarities, words) == scores
 
 
-def test_of_equal_texts_the_best_is_kept() -> None:
+def test_of_equal_texts_the_best_is_kept_and_no_more_than_asked_for() -> None:
+    found = [(2, 0.9), (1, 0.8), (3, 0.7)]
     texts = {1: "Same  text", 2: "same\ntext", 3: "other"}
-    assert distinct([(2, 0.9), (1, 0.8), (3, 0.7)], texts, 4) == [(2, 0.9), (3, 0.7)]
+    assert distinct(found, texts, 4) == [(2, 0.9), (3, 0.7)]
+    assert distinct(found, texts, 1) == [(2, 0.9)]
 
 
 LONG = "The supplier shall deliver the goods within {} days of the order, at the price agreed, to the place named."
@@ -46,39 +46,29 @@ def test_near_copies_are_left_out_unless_a_number_or_a_negation_differs(one: str
     assert len(distinct([(1, 0.9), (2, 0.8)], {1: one, 2: other}, 4)) == kept
 
 
-def test_no_more_are_kept_than_asked_for() -> None:
-    assert distinct([(1, 0.9), (2, 0.8)], {1: "one", 2: "two"}, 1) == [(1, 0.9)]
-
-
-TEXTS = [
-    ("A string must end on its line.", "Error C2001"),
-    ("The remarks on an error are what an error means.", "Error C2059"),
-    ("What the remarks on another error mean.", None),
-]
-
-
-def documents() -> dict[int, Document]:
-    return {
-        number: Document(text, metadata={"heading": heading} if heading else {})
-        for number, (text, heading) in enumerate(TEXTS)
-    }
+ASKED = "What are the remarks on error C2001?"
+DOCUMENTS = {
+    0: Document("A string must end on its line.", metadata={"heading": "Error C2001"}),
+    1: Document("The remarks on an error are what an error means.", metadata={"heading": "Error C2059"}),
+    2: Document("What the remarks on another error mean."),
+}
 
 
 def test_the_share_counts_rare_words_and_is_of_headings_alone() -> None:
-    shares = section_shares("What are the remarks on error C2001?", documents())
+    shares = section_shares(ASKED, DOCUMENTS)
     assert shares[0] > 2 * shares[1] > 0
     assert set(shares) == {0, 1}
-    assert section_shares("Why?", documents()) == {}
-    assert section_shares("C2001", {2: documents()[2]}) == {}
+    assert section_shares("Why?", DOCUMENTS) == {}
+    assert section_shares("C2001", {2: DOCUMENTS[2]}) == {}
 
 
 @pytest.mark.parametrize("headed", [True, False])
 def test_the_section_that_is_asked_for_goes_first(tmp_path: Path, headed: bool) -> None:
-    known = documents().values()
-    metadata = [one.metadata if headed else {} for one in known]
-    with store_of([one.page_content for one in known], tmp_path, metadata) as store:
-        found = store.similarity_search_with_score("What are the remarks on error C2001?", k=3)
-    assert (found[0][0].page_content == TEXTS[0][0]) == headed
+    texts = [one.page_content for one in DOCUMENTS.values()]
+    metadata = [one.metadata for one in DOCUMENTS.values()] if headed else []
+    with store_of(texts, tmp_path, metadata) as store:
+        found = store.similarity_search(ASKED, k=3)
+    assert (found[0].page_content == texts[0]) == headed
 
 
 def test_passages_that_differ_in_their_headings_alone_are_no_copies(tmp_path: Path) -> None:

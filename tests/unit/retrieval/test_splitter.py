@@ -59,14 +59,12 @@ def test_the_metadata_of_the_document_is_kept() -> None:
     assert passage.metadata == {"source": "s", "page": 3, "row": None, "offset": 0}
 
 
-def test_a_passage_of_next_to_no_letters_is_dropped_while_others_remain() -> None:
-    assert [p.page_content for p in split(documents("12", "A page that says something.", "—\n—"))] == [
-        "A page that says something."
-    ]
-
-
-def test_a_document_of_nothing_else_keeps_its_short_passage() -> None:
-    assert [p.page_content for p in split(documents("Yes."))] == ["Yes."]
+@pytest.mark.parametrize(
+    ("pages", "kept"),
+    [(["12", "A page that says something.", "—\n—"], "A page that says something."), (["Yes."], "Yes.")],
+)
+def test_a_passage_of_next_to_no_letters_is_dropped_while_others_remain(pages: list[str], kept: str) -> None:
+    assert [p.page_content for p in split(documents(*pages))] == [kept]
 
 
 def test_a_short_row_is_never_lost() -> None:

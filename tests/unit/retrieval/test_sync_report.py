@@ -1,5 +1,3 @@
-"""The pace of a sync is that of its bytes, and small files have some as well."""
-
 from pathlib import Path
 
 import pytest

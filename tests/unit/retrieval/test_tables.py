@@ -1,5 +1,3 @@
-"""A query over a table reads all of its rows, finds what ties, names the rows that carry it, and reaches no more."""
-
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -87,9 +85,9 @@ def noted(table: Table, sql: str) -> list[str]:
     [
         # an empty cell is not the least
         ("SELECT wine FROM data ORDER BY bottles LIMIT 1", ["Alder (Bottles: 3)"], [0]),
-        ("SELECT wine FROM wines ORDER BY price_eur DESC LIMIT 1", ["Alder (Price (EUR): 1,200.50)"] * 1, [0, 2]),
+        ("SELECT wine FROM wines ORDER BY price_eur DESC LIMIT 1", ["Alder (Price (EUR): 1,200.50)"], [0, 2]),
         ("SELECT wine FROM wines of the house WHERE bottles = 3", ["Alder"], [0]),
-        ("SELECT MAX(price_eur) FROM data", ["Alder (Price (EUR): 1,200.50)"] * 1, [0, 2]),
+        ("SELECT MAX(price_eur) FROM data", ["Alder (Price (EUR): 1,200.50)"], [0, 2]),
         ("SELECT wine FROM data WHERE since < '2020-06-01'", ["Birch", "Cedar"], [1, 2]),
         ("SELECT price_eur FROM data WHERE wine = 'dover'", ["Dover (Price (EUR): 75)"], [3]),
         ("SELECT wine FROM data WHERE price_eur > (SELECT AVG(price_eur) FROM data)", None, [0, 1, 2]),

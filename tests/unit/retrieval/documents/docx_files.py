@@ -36,10 +36,8 @@ def p(text: str, run: str = "", paragraph: str = "") -> str:
 
 
 def core(properties: str) -> dict[str, str]:
-    """Return the part with the dates of a document."""
     return {"docProps/core.xml": _CORE.format(properties)}
 
 
 def styles(definitions: str) -> dict[str, str]:
-    """Return the part with styles."""
     return {"word/styles.xml": f"<w:styles {W}>{definitions}</w:styles>"}

@@ -5,18 +5,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-_SECONDS = 12.0  # of this process's own: what is linear takes two at most, what is not a minute and more
-
 
 @contextmanager
-def bounded() -> Iterator[None]:
-    """Fail the test when the code takes too much processor time."""
+def bounded(seconds: float = 12.0) -> Iterator[None]:
+    """Fail the test when the code takes more of this process's own time.
+
+    By default that is much for what is linear, which takes two seconds at most, and little for what is not.
+    """
 
     def fail(number: int, frame: FrameType | None) -> None:
-        raise AssertionError(f"it took more than {_SECONDS:g} s of processor time")
+        raise AssertionError(f"it took more than {seconds:g} s of processor time")
 
     former = signal.signal(signal.SIGVTALRM, fail)
-    signal.setitimer(signal.ITIMER_VIRTUAL, _SECONDS)
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
     try:
         yield
     finally:

@@ -1,5 +1,3 @@
-"""The day that a document states of itself is found, and one that cannot be is none."""
-
 from datetime import date
 from pathlib import Path
 
@@ -52,24 +50,20 @@ def test_a_pdf_is_dated_by_its_last_change(created: str | None, modified: str | 
     assert parse(Path("a.pdf"), dated("Text.", created, modified)).date == day
 
 
+PUBLISHED = '<meta property="article:published_time" content="2020-01-02T00:00:00Z">'
+MODIFIED = '<meta property="article:modified_time" content="2021-03-04">'
+LINKED = '<script type="application/ld+json">{"datePublished": "2020-01-02", "dateModified": "2021-03-04"}</script>'
+
+
 @pytest.mark.parametrize(
     ("head", "body", "day"),
     [
-        ('<meta property="article:published_time" content="2020-01-02T00:00:00Z">', "", "2020-01-02"),
-        (
-            '<meta property="article:published_time" content="2020-01-02">'
-            '<meta property="article:modified_time" content="2021-03-04">',
-            "",
-            "2021-03-04",
-        ),
+        (PUBLISHED, "", "2020-01-02"),
+        (PUBLISHED + MODIFIED, "", "2021-03-04"),
         ('<meta name="date" content="2020-01-02">', "", "2020-01-02"),
         ('<meta name="DATE" content="soon">', "", None),
         ('<meta name="expires" content="2020-01-02">', "", None),
-        (
-            '<script type="application/ld+json">{"datePublished": "2020-01-02", "dateModified": "2021-03-04"}</script>',
-            "",
-            "2021-03-04",
-        ),
+        (LINKED, "", "2021-03-04"),
         ("", '<article><time datetime="2020-01-02">2 January</time></article>', "2020-01-02"),
         ("", '<time datetime="2020-01-02">Today</time>', None),
         ("", '<article><time datetime="2020-01-02"></time></article><article>Another</article>', None),

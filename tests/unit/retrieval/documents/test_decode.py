@@ -1,5 +1,3 @@
-"""Every encoding that people's files are in is read, and no bytes at all make it fail."""
-
 import random
 
 import pytest

@@ -1,5 +1,3 @@
-"""A Word document gives its text in order, nothing that is hidden in it, and no harm when it means some."""
-
 import io
 import zipfile
 from pathlib import Path
@@ -29,7 +27,7 @@ def row(*cells: str) -> str:
     return "<w:tr>" + "".join(f"<w:tc>{p(cell)}</w:tc>" for cell in cells) + "</w:tr>"
 
 
-def test_headings_paragraphs_lists_and_tables_are_laid_out() -> None:
+def test_headings_paragraphs_lists_and_tables_are_laid_out_and_styles_make_headings() -> None:
     headings = styles(
         '<w:style w:type="paragraph" w:styleId="berschrift1"><w:name w:val="heading 1"/></w:style>'
         '<w:style w:type="paragraph" w:styleId="Titel"><w:name w:val="Title"/></w:style>'
@@ -49,9 +47,11 @@ def test_headings_paragraphs_lists_and_tables_are_laid_out() -> None:
         + p("two", paragraph=item)
         + f"<w:tbl>{row('Drug', 'Weight')}{row('Aspirin', '180.16')}</w:tbl>"
     )
-    assert text_of(docx(body, headings | numbering)) == (
-        "Care\nCosts\nThey are high.\n\nStill.\n\none\ntwo\n\nDrug | Weight\nAspirin | 180.16"
-    )
+    loaded = parse(Path("a.docx"), docx(body, headings | numbering))
+    (section,) = loaded.sections
+    assert section.text == ("Care\nCosts\nThey are high.\n\nStill.\n\none\ntwo\n\nDrug | Weight\nAspirin | 180.16")
+    found = [(section.text[one.start : one.end], one.level) for one in section.headings]
+    assert (loaded.title, found) == ("Care", [("Care", 1), ("Costs", 1)])
 
 
 def test_a_note_stands_at_the_end_under_its_number() -> None:
@@ -103,17 +103,12 @@ def test_deleted_text_and_comments_are_left_out_and_insertions_kept() -> None:
     assert text_of(docx(body, comments)) == "New."
 
 
+CREATED = "<dcterms:created>2020-01-02T03:04:05Z</dcterms:created>"
+MODIFIED = "<dcterms:modified>2023-05-06T00:00:00Z</dcterms:modified>"
+
+
 @pytest.mark.parametrize(
-    ("properties", "date"),
-    [
-        (
-            "<dcterms:created>2020-01-02T03:04:05Z</dcterms:created>"
-            "<dcterms:modified>2023-05-06T00:00:00Z</dcterms:modified>",
-            "2023-05-06",
-        ),
-        ("<dcterms:created>2020-01-02T03:04:05Z</dcterms:created>", "2020-01-02"),
-        ("", None),
-    ],
+    ("properties", "date"), [(CREATED + MODIFIED, "2023-05-06"), (CREATED, "2020-01-02"), ("", None)]
 )
 def test_the_date_is_that_of_the_last_change(properties: str, date: str | None) -> None:
     assert parse(Path("a.docx"), docx(p("Text."), core(properties))).date == date

@@ -1,5 +1,3 @@
-"""Headings are found where a format marks them, bounded, and each passage knows those above it."""
-
 from pathlib import Path
 
 import pytest
@@ -8,7 +6,6 @@ from langchain_core.documents import Document
 from retrieval.documents.headings import MOST_HEADINGS, Heading, Outline, stated_title
 from retrieval.documents.load import Loaded, documents_of, parse
 from retrieval.splitter import SplitSettings, split
-from tests.unit.retrieval.documents.docx_files import docx, p, styles
 from tests.unit.retrieval.documents.pdfs import pdf
 from tests.unit.retrieval.documents.processor_time import bounded
 
@@ -46,9 +43,8 @@ Remarks
 
 
 def test_markdown_has_atx_and_setext_headings_outside_of_code_and_the_title_of_its_front_matter() -> None:
-    title, found = headings("a.md", MARKDOWN)
-    assert title == "Error C2001"
-    assert found == [("`Error` C2001 ##", 1), ("Remarks", 2), ("Deep", 6)]
+    found = [("`Error` C2001 ##", 1), ("Remarks", 2), ("Deep", 6)]
+    assert headings("a.md", MARKDOWN) == ("Error C2001", found)
 
 
 RST = "Title\n=====\n\nPart\n----\nText.\n\n=====\n Over\n=====\n\n----\n"
@@ -69,18 +65,6 @@ def test_each_format_has_the_headings_that_it_marks(
     name: str, text: str, title: str, found: list[tuple[str, int]]
 ) -> None:
     assert headings(name, text) == (title, found)
-
-
-def test_a_word_document_has_those_of_its_styles() -> None:
-    names = {"T": "Title", "H": "heading 1"}
-    defined = "".join(
-        f'<w:style w:type="paragraph" w:styleId="{key}"><w:name w:val="{name}"/></w:style>'
-        for key, name in names.items()
-    )
-    styled = [("Handbook", '<w:pStyle w:val="T"/>'), ("Leave", '<w:pStyle w:val="H"/>'), ("Twenty days.", "")]
-    body = "".join(p(text, paragraph=style) for text, style in styled)
-    title, found = headings("a.docx", docx(body, styles(defined)))
-    assert (title, found) == ("Handbook", [("Handbook", 1), ("Leave", 1)])
 
 
 def test_a_pdf_has_the_title_in_its_metadata_unless_a_program_put_it_there() -> None:
@@ -166,9 +150,7 @@ def test_a_row_in_markdown_says_its_columns() -> None:
 
 def test_a_small_table_stays_whole_and_a_row_of_400_columns_is_cut_between_cells() -> None:
     rows = "".join(f"| Plan {number} | {number}0 EUR. Paid yearly | A and b |\n" for number in range(3))
-    before = (
-        "Words that fill half of the passage in which the heading stands, and so leave no room for all of the rows."
-    )
+    before = "Words that fill half of the passage in which the heading stands, and leave no room for all of the rows."
     text = f"# Prices\n{before}\n| Plan | Price | Of |\n|---|---|---|\n{rows}\n" + "Other words. " * 30
     whole = [one.page_content for one in passages("a.md", text, 250) if "Plan 0" in one.page_content]
     assert len(whole) == 1

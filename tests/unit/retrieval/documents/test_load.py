@@ -1,5 +1,3 @@
-"""Plain text is read under any name; what cannot be read is named with the remedy."""
-
 import random
 from pathlib import Path
 

@@ -1,5 +1,3 @@
-"""A PDF gives its pages in whole sentences; one that cannot be read says why, and prints nothing."""
-
 from collections.abc import Callable
 from datetime import date
 from pathlib import Path

@@ -21,9 +21,6 @@ BLUR = 3  # pixels by which a glyph reaches beyond its outline
 
 
 def picture(data: bytes) -> Image.Image:
-    """Return the page, two pixels for a point."""
-    size = draw_page(data, 1, 1)
-    assert size
     place = place_quote(data, 1, "Other")  # every page has this word, so that its size is known
     assert place
     page = draw_page(data, 1, round(place.width * PIXELS))
@@ -119,10 +116,8 @@ def test_a_quote_is_the_cleaned_text(text: str) -> None:
 def test_the_rest_of_the_passage_tells_which_one_is_meant() -> None:
     data = pdf(["One: it is so. Two: it is so. Three."])
     assert place_quote(data, 1, "it is so.") is None
-    first, second = (
-        place_quote(data, 1, "it is so.", "One: ", " Two: it is so."),
-        place_quote(data, 1, "it is so.", "One: it is so. Two: ", " Three."),
-    )
+    first = place_quote(data, 1, "it is so.", "One: ", " Two: it is so.")
+    second = place_quote(data, 1, "it is so.", "One: it is so. Two: ", " Three.")
     assert first
     assert second
     assert first.rectangles[0].right < second.rectangles[0].left

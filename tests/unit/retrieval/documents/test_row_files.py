@@ -1,5 +1,3 @@
-"""A table and lines of JSON give a text for each row; what is none is named."""
-
 import csv
 import json
 from pathlib import Path

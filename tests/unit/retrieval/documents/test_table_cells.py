@@ -1,5 +1,3 @@
-"""The cells of tables in a text are found where they stand, unless a cell was written so as to look like two."""
-
 from pathlib import Path
 
 import pytest

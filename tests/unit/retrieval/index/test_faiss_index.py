@@ -1,5 +1,3 @@
-"""Exact and approximate indexes find the nearest, lose what is removed, and come back from their bytes."""
-
 import faiss
 import numpy as np
 import pytest
@@ -30,25 +28,18 @@ def index(request: pytest.FixtureRequest, vectors: Vectors, monkeypatch: pytest.
     return made
 
 
-def best(vectors: Vectors, query: Vectors, ids: np.ndarray, count: int) -> set[int]:
-    scores = vectors[ids - 10] @ query[0]
-    return set(ids[np.argsort(-scores)[:count]].tolist())
-
-
 def recall(index: Index, vectors: Vectors, only: np.ndarray | None = None) -> float:
     among = np.arange(10, 10 + COUNT) if only is None else only
     hits = 0
     for number in range(0, COUNT, 100):
         query = vectors[number : number + 1]
-        hits += len(best(vectors, query, among, 10) & set(nearest.search(index, query, 10, only)))
+        best = among[np.argsort(-vectors[among - 10] @ query[0])[:10]]
+        hits += len(set(best.tolist()) & set(nearest.search(index, query, 10, only)))
     return hits / (10 * COUNT / 100)
 
 
-def test_the_nearest_are_found(index: Index, vectors: Vectors) -> None:
+def test_the_nearest_are_found_also_among_a_few(index: Index, vectors: Vectors) -> None:
     assert recall(index, vectors) >= 0.85
-
-
-def test_among_a_few_the_nearest_are_found(index: Index, vectors: Vectors) -> None:
     assert recall(index, vectors, np.arange(10, 10 + COUNT, 7)) >= 0.85
     assert nearest.search(index, vectors[:1], 10, np.array([500])) == [500]
     assert nearest.search(index, vectors[:1], 10, np.array([], dtype=np.int64)) == []

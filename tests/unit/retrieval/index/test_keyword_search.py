@@ -1,5 +1,3 @@
-"""A question becomes a query that cannot fail, and is answered alike whether all is ranked or only the best."""
-
 import random
 import sqlite3
 from collections.abc import Iterator
@@ -20,16 +18,8 @@ from tests.unit.retrieval.fakes import store_of
 HOSTILE = [
     *("", " ", "?!", '"', "'", '"unbalanced', "a AND", "OR", "NOT x", "NEAR(a b, 3)", "text : a", "col: x", "a*", "^a"),
     *("a + b", "(((", "-a", "{a b}: c", "a\x00b", "\ud800 lone", "'; DROP TABLE words; --", "a\nb\tc"),
-    *(
-        "日本語 の 質問",
-        "مرحبا بالعالم",
-        "e\u0301 combining",
-        "😀😀",
-        "_ __ _",
-        "%s {0} \\",
-        "ﬁ ligature",
-        "İstanbul ß",
-    ),
+    *("日本語 の 質問", "مرحبا بالعالم", "e\u0301 combining", "😀😀", "_ __ _"),
+    *("%s {0} \\", "ﬁ ligature", "İstanbul ß"),
     *("x" * 100_000, "word " * 20_000, " ".join(f"term{number}" for number in range(5_000))),
 ]
 
@@ -136,24 +126,15 @@ LANGUAGES = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("question", "place"),
-    [
-        ("押金什么时候退还?", 0),
-        ("截止日期是哪一天?", 1),
-        ("申請書の提出期限は?", 2),
-        ("임대료는 언제 지급합니까?", 3),
-        ("押", 0),
-    ],
-)
 @pytest.mark.parametrize("ranked", [10_000, 0])
 def test_a_question_in_a_language_without_spaces_finds_its_passage_by_words(
-    tmp_path: Path, question: str, place: int, ranked: int, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, ranked: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(words, "_RANKED", ranked)
+    asked = ["押金什么时候退还?", "截止日期是哪一天?", "申請書の提出期限は?", "임대료는 언제 지급합니까?", "押"]
     with store_of(LANGUAGES, tmp_path) as store:
-        (best,) = store.similarity_search(question, k=1, search="bm25")
-        assert best.page_content == LANGUAGES[place]
+        found = [store.similarity_search(question, k=1, search="bm25")[0].page_content for question in asked]
+    assert found == [*LANGUAGES, LANGUAGES[0]]
 
 
 def test_a_title_of_10000_characters_is_kept_whole_for_the_caller_and_indexed_in_part(tmp_path: Path) -> None:

@@ -1,5 +1,3 @@
-"""Who writes an index can be told, and what cannot be read is no reason to fail."""
-
 import json
 from pathlib import Path
 

@@ -1,5 +1,3 @@
-"""The manifest is replaced whole or not at all, and names any file there can be."""
-
 import os
 from pathlib import Path
 from urllib.parse import unquote_to_bytes

@@ -1,11 +1,8 @@
-"""The store in SQLite fuses words and meaning, and is read by many while one writes."""
-
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
 import pytest
-from langchain_core.embeddings import Embeddings
 
 from benchmarks.index.texts import put_texts
 from core.errors import ModelError
@@ -21,13 +18,10 @@ TEXTS = [
 ]
 
 
-class Meaning(Embeddings):
+class Meaning(BagOfWords):
     """Know two things: a text is about feelings or it is not."""
 
-    def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        return [self.embed_query(text) for text in texts]
-
-    def embed_query(self, text: str) -> list[float]:
+    def vector(self, text: str) -> list[float]:
         about_feelings = any(word in text.lower() for word in ("joy", "glad", "happy"))
         return [1.0, 0.0] if about_feelings else [0.0, 1.0]
 
