@@ -1,10 +1,7 @@
 """Which documents a question is asked of."""
 
 import re
-import subprocess
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,21 +12,12 @@ from app.settings import Settings
 from app.terminal.screen import Screen
 from core.errors import IndexBusy, RequestError
 from retrieval.filters import Filter
+from retrieval.index.database import Database
 from retrieval.library.library import Library, library_name
 from retrieval.sync_report import Failure, SyncReport
 from tests.unit.retrieval.fakes import BagOfWords
 
 Asked = Callable[..., list[str]]
-ROOT = Path(__file__).resolve().parents[3]
-WRITER = """
-import sys
-from pathlib import Path
-from retrieval.index.database import Database
-
-with Database(Path(sys.argv[1])).only_writer():
-    print("writing", flush=True)
-    sys.stdin.read()
-"""
 
 
 @pytest.fixture
@@ -87,10 +75,9 @@ def test_a_library_that_lost_its_last_document_is_empty_until_it_gets_another(as
 
 def test_a_library_of_unreadable_documents_is_not_empty(asked: Asked, docs: Path) -> None:
     (docs / "a.txt").write_bytes(b"")
-    with pytest.raises(RequestError, match=r"a\.txt"):
-        asked()
-    with pytest.raises(RequestError, match=r"a\.txt"):
-        asked()
+    for _ in range(2):
+        with pytest.raises(RequestError, match=r"a\.txt"):
+            asked()
 
 
 def names_in(library: Library) -> list[str]:
@@ -219,37 +206,17 @@ def test_all_libraries_are_closed_to_others_when_one_is_opened(settings: Setting
     assert open_to_others(home / "library") == []
 
 
-@pytest.fixture
-def writer(settings: Settings) -> Iterator[Callable[[Path], None]]:
-    """Has another process write the library in a folder, for as long as the test goes on."""
-    with ExitStack() as stack:
-
-        def start(folder: Path) -> None:
-            command = [sys.executable, "-c", WRITER, str(folder)]
-            process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-            stack.enter_context(process)
-            stack.callback(process.kill)
-            assert process.stdout.readline() == b"writing\n"
-
-        yield start
-
-
 def refuse_to_wait(_: float) -> None:
     raise AssertionError("a reader waited for a writer")
 
 
 def test_a_question_does_not_wait_for_a_writer(
-    settings: Settings,
-    asked: Asked,
-    docs: Path,
-    writer: Callable[[Path], None],
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    settings: Settings, asked: Asked, docs: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    writer(settings.libraries_folder / "library")
     (docs / "new.txt").write_text("Delta is a letter.")
     monkeypatch.setattr("time.sleep", refuse_to_wait)
-    assert asked() == ["a.txt"]
+    with Database(settings.libraries_folder / "library").only_writer():
+        assert asked() == ["a.txt"]
     (line,) = capsys.readouterr().err.splitlines()
     assert re.fullmatch(
         r"note: Process \d+ \(.*\) is indexing: the answer is from what the library holds so far\.", line
@@ -257,25 +224,26 @@ def test_a_question_does_not_wait_for_a_writer(
 
 
 def test_an_evaluation_does_not_ask_what_another_process_is_filling(
-    settings: Settings, asked: Asked, docs: Path, writer: Callable[[Path], None], monkeypatch: pytest.MonkeyPatch
+    settings: Settings, asked: Asked, docs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert asked(docs) == ["a.txt"]
-    writer(settings.libraries_folder / library_name([docs]))
     (docs / "new.txt").write_text("Delta is a letter.")
     monkeypatch.setattr("app.libraries.WAIT", 0.2)
-    with pytest.raises(IndexBusy, match="is writing"):
+    filling = Database(settings.libraries_folder / library_name([docs]))
+    with filling.only_writer(), pytest.raises(IndexBusy, match="is writing"):
         library_to_ask([docs], settings, Screen(), complete=True)
 
 
 def test_a_library_that_holds_nothing_yet_is_waited_for_a_moment(
-    settings: Settings, asked: Asked, docs: Path, writer: Callable[[Path], None], monkeypatch: pytest.MonkeyPatch
+    settings: Settings, asked: Asked, docs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with open_own(settings, Screen()) as library:
         library.remove(docs)
         library.add([docs])
     monkeypatch.setattr("app.libraries.WAIT", 0.2)
-    writer(settings.libraries_folder / "library")
-    with pytest.raises(IndexBusy, match=r"is writing the index in .*: wait until it has finished, then try again\.$"):
+    filling = Database(settings.libraries_folder / "library")
+    told = r"is writing the index in .*: wait until it has finished, then try again\.$"
+    with filling.only_writer(), pytest.raises(IndexBusy, match=told):
         asked()
 
 

@@ -1,5 +1,3 @@
-"""How the words of an option are read."""
-
 from argparse import ArgumentTypeError
 from datetime import date
 

@@ -3,11 +3,9 @@
 import json
 from pathlib import Path
 
-import pytest
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
 
 from app import studio
-from core.errors import RequestError
 from run.context import Context
 from tests.integration.graph.sky import GOOD, QUESTION
 from tests.integration.server.scripted_server import Models
@@ -33,11 +31,6 @@ async def test_the_last_message_is_answered_with_its_evidence() -> None:
 async def test_messages_before_the_last_are_the_conversation() -> None:
     reply = await asked(HumanMessage(QUESTION), AIMessage(GOOD), HumanMessage("and why?"))
     assert reply.additional_kwargs["self_rag"]["standalone"] == f"{QUESTION} and why?"
-
-
-async def test_without_a_question_it_says_so() -> None:
-    with pytest.raises(RequestError, match="No message of the user has a text"):
-        await asked(SystemMessage("Be brief."))
 
 
 def test_the_file_for_langgraph_names_what_is_there() -> None:

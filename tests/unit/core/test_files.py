@@ -24,15 +24,11 @@ def mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
-def test_a_folder_and_those_above_it_are_for_the_user_alone(tmp_path: Path) -> None:
+def test_a_folder_and_those_made_above_it_are_for_the_user_alone(tmp_path: Path) -> None:
+    (tmp_path / "open").mkdir(0o755)
+    make_private_folder(tmp_path / "open")
     make_private_folder(tmp_path / "home" / "libraries")
-    assert mode(tmp_path / "home") == mode(tmp_path / "home" / "libraries") == 0o700
-
-
-def test_a_folder_that_others_could_enter_is_closed(tmp_path: Path) -> None:
-    (tmp_path / "kept").mkdir(0o755)
-    make_private_folder(tmp_path / "kept")
-    assert mode(tmp_path / "kept") == 0o700
+    assert mode(tmp_path / "open") == mode(tmp_path / "home") == mode(tmp_path / "home" / "libraries") == 0o700
 
 
 def test_a_file_in_the_place_of_a_folder_is_an_error(tmp_path: Path) -> None:
@@ -63,27 +59,24 @@ def test_nothing_is_written_through_a_link(tmp_path: Path) -> None:
     assert (tmp_path / "target").read_text() == "mine"
 
 
-def test_a_fifo_is_neither_read_nor_written(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(NotRegularFileError):
-        read_regular(tmp_path / "pipe", 10)
-    with pytest.raises(NotRegularFileError):
-        os.close(open_private(tmp_path / "pipe", os.O_RDWR))
-
-
-@pytest.mark.parametrize("path", ["/dev/zero", "/dev/null"])
-def test_a_device_is_not_read(path: str) -> None:
-    with pytest.raises(NotRegularFileError):
-        read_regular(Path(path), 10)
-
-
-def test_a_folder_is_not_read(tmp_path: Path) -> None:
+def test_what_is_no_file_is_neither_read_nor_written(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for path in (pipe, Path("/dev/zero"), Path("/dev/null")):
+        with pytest.raises(NotRegularFileError):
+            read_regular(path, 10)
     with pytest.raises(IsADirectoryError):
         read_regular(tmp_path, 10)
+    with pytest.raises(NotRegularFileError):
+        open_regular(pipe)
+    with pytest.raises(NotRegularFileError):
+        os.close(open_private(pipe, os.O_RDWR))
 
 
-def test_a_file_is_read_whole_up_to_the_most(tmp_path: Path) -> None:
+def test_a_file_is_opened_and_read_whole_up_to_the_most(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"0123456789")
+    with open_regular(tmp_path / "file") as file:
+        assert file.read(4) == b"0123"
     assert read_regular(tmp_path / "file", 10) == b"0123456789"
     with pytest.raises(FileTooLargeError):
         read_regular(tmp_path / "file", 9)
@@ -118,15 +111,6 @@ def test_what_is_no_file_is_not_replaced(tmp_path: Path, name: str) -> None:
     assert (tmp_path / "link").is_symlink()
 
 
-def test_a_regular_file_is_opened_and_no_other(tmp_path: Path) -> None:
-    (tmp_path / "file").write_bytes(b"GGUF")
-    with open_regular(tmp_path / "file") as file:
-        assert file.read(4) == b"GGUF"
-    os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(NotRegularFileError):
-        open_regular(tmp_path / "pipe")
-
-
 def test_what_is_in_a_folder_is_closed_at_any_depth_but_nothing_that_a_link_leads_to(tmp_path: Path) -> None:
     kept, other = tmp_path / "kept", tmp_path / "other"
     (kept / "deep").mkdir(parents=True)
@@ -143,27 +127,16 @@ def test_what_is_in_a_folder_is_closed_at_any_depth_but_nothing_that_a_link_lead
     assert mode(other / "file") == 0o644
 
 
-def test_a_folder_that_is_shared_read_only_stays_open(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("folder_mode", "file_mode"), [(0o555, 0o444), (0o1777, 0o644)], ids=["read-only", "like tmp"])
+def test_a_folder_that_is_shared_stays_open(tmp_path: Path, folder_mode: int, file_mode: int) -> None:
     shared = tmp_path / "shared"
     shared.mkdir()
-    (shared / "file").touch(0o444)
-    shared.chmod(0o555)
+    (shared / "file").touch(file_mode)
+    shared.chmod(folder_mode)
     make_private_folder(shared)
     make_contents_private(shared)
-    assert mode(shared) == 0o555
-    assert mode(shared / "file") == 0o444
+    assert (mode(shared), mode(shared / "file")) == (folder_mode, file_mode)
     shared.chmod(0o755)
-
-
-def test_a_folder_like_tmp_stays_open_to_all(tmp_path: Path) -> None:
-    shared = tmp_path / "shared"
-    shared.mkdir()
-    shared.chmod(0o1777)
-    (shared / "theirs").touch()
-    (shared / "theirs").chmod(0o644)
-    make_private_folder(shared)
-    make_contents_private(shared)
-    assert (mode(shared) & 0o777, mode(shared / "theirs")) == (0o777, 0o644)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files to another user")

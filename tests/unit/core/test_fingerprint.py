@@ -1,5 +1,3 @@
-"""What changes a fingerprint, and what does not."""
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,5 +1,3 @@
-"""What a passage says begins with its section, on one line and short enough."""
-
 import pytest
 
 from core.passages import section_of, stated_by

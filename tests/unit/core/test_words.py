@@ -1,5 +1,3 @@
-"""Words are what is between spaces, and pairs of characters where there are none."""
-
 import pytest
 
 from core.words import pairs_of, words_of

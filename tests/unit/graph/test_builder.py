@@ -1,18 +1,10 @@
-"""The compiled graph is the one that the design draws."""
-
 from typing import get_args
 
-from app.drawing.layout import EDGES
 from core.types import Outcome, StopReason
 from graph.builder import build_graph
 from nodes.finish import sentence
 from run.context import MOST_STEPS
 from tests.scripted import services
-
-
-def test_its_edges_are_those_of_the_design() -> None:
-    drawn = build_graph(services()).get_graph()
-    assert {(edge.source, edge.target) for edge in drawn.edges} == EDGES.keys()
 
 
 def test_a_reason_why_there_is_no_answer_has_a_sentence() -> None:

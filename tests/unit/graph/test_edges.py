@@ -1,5 +1,3 @@
-"""Every branch of every edge, by a table."""
-
 from typing import Any
 
 import pytest
@@ -18,6 +16,8 @@ STOPPED = [{"reason": "limit_calls", "failure": None}]
 BROKEN = [{"reason": "model_failed", "failure": "The key was refused."}]
 FOUND = [passage("a")]
 BEST = candidate_of(draft("It scatters.", ["Air scatters blue light."]))
+DRAFT, DECLINED = draft("It scatters."), draft("I don't know.", declined=True)
+CHECKS = ["hallucination_check", "answer_check"]
 
 
 @pytest.mark.parametrize(
@@ -83,18 +83,15 @@ EDGES: dict[Any, list[tuple[dict[str, Any], Any]]] = {
         ({"queries": ["a"], "searched": 1, "fallback": "passages", "passages": FOUND}, "generate"),
     ],
     after_generate: [
-        ({"drafts": [draft("It scatters.")]}, ["hallucination_check", "answer_check"]),
-        ({"drafts": [draft("I don't know.", declined=True)]}, ["select"]),
-        (
-            {"drafts": [draft("I don't know.", declined=True), draft("It scatters.")]},
-            ["hallucination_check", "answer_check"],
-        ),
+        ({"drafts": [DRAFT]}, CHECKS),
+        ({"drafts": [DECLINED]}, ["select"]),
+        ({"drafts": [DECLINED, DRAFT]}, CHECKS),
         ({"drafts": []}, ["select"]),
-        ({"drafts": [draft("It scatters.")], "stops": STOPPED}, ["hallucination_check", "answer_check"]),
-        ({"drafts": [draft("It scatters.")], "claims": [[]], "uses": [], "stops": STOPPED}, ["select"]),
-        ({"drafts": [draft("It scatters.")], "claims": [], "uses": [verdict("5")], "stops": STOPPED}, ["select"]),
-        ({"drafts": [draft("It scatters.")], "claims": [], "uses": [], "rates": False}, ["hallucination_check"]),
-        ({"drafts": [draft("No.", declined=True)], "claims": [], "uses": [], "rates": False}, ["select"]),
+        ({"drafts": [DRAFT], "stops": STOPPED}, CHECKS),
+        ({"drafts": [DRAFT], "claims": [[]], "uses": [], "stops": STOPPED}, ["select"]),
+        ({"drafts": [DRAFT], "claims": [], "uses": [verdict("5")], "stops": STOPPED}, ["select"]),
+        ({"drafts": [DRAFT], "claims": [], "uses": [], "rates": False}, ["hallucination_check"]),
+        ({"drafts": [DECLINED], "claims": [], "uses": [], "rates": False}, ["select"]),
     ],
     after_select: [
         ({"accepted": True, "drafts_left": 1, "rewrites_left": 1}, "finish"),

@@ -44,10 +44,7 @@ async def test_a_persons_correction_holds_whatever_code_finds(question: str) -> 
         update = await taken(question, generator=generator, given="Why is the sky dark at night?")
         assert (update["standalone"], update["rewritten"]) == ("Why is the sky dark at night?", True)
         assert update["queries"] == ["Why is the sky dark at night?"]
-
-
-async def test_a_correction_needs_no_conversation() -> None:
-    assert (await taken(NIGHT, [], given="Why is it dark?"))["standalone"] == "Why is it dark?"
+    assert (await taken(question, [], given="Why is it dark?"))["standalone"] == "Why is it dark?"
 
 
 async def test_the_model_writes_a_follow_up_where_it_may() -> None:
@@ -73,13 +70,10 @@ async def test_the_model_writes_a_follow_up_where_it_may() -> None:
         "Why is the sky blue at night? " * 20,
     ],
 )
-async def test_where_the_model_writes_nothing_usable_code_joins(written: str | Exception) -> None:
+async def test_where_the_model_writes_nothing_usable_or_may_not_be_asked_code_joins(written: str | Exception) -> None:
     update = await taken(NIGHT, generator=ScriptedGenerator(standalone=[written]))
     assert update["decided"] == {"standalone": JOINED, "leans": True, "rewritten": False}
     assert "queries" not in update
-
-
-async def test_where_no_call_is_left_code_joins() -> None:
     assert (await taken(NIGHT, generator=ScriptedGenerator(), calls=0))["standalone"] == JOINED
 
 

@@ -67,9 +67,10 @@ async def test_a_condition_that_is_said_as_a_fact_is_refused_without_a_call() ->
 
 async def test_what_a_draft_says_beside_the_answer_is_judged_by_itself() -> None:
     critic = ScriptedCritic({BLUE: "fully supported", "The sea is salt.": ["no support", "fully supported"]})
-    _, beside = await checked(SKY, critic, question="Why is the sky blue?")
+    _, beside = await checked(SKY, critic, left=1, question="Why is the sky blue?")
     assert beside["verdict"]["label"] == "fully supported"
     assert [one["question"] for one in critic.inputs][2:] == ["Is it true that the sea is salt?"]
+    assert critic.explained == [], "a reason is asked for only of what fails by itself too"
 
 
 @pytest.mark.parametrize(
@@ -96,12 +97,6 @@ async def test_what_stands_beside_the_answer_is_refused_below_the_caution_asked_
     known = Thresholds(supported=0.5, verified=0.4)
     _, beside = await checked(SKY, critic, question="Why is the sky blue?", caution=caution, thresholds=known)
     assert beside["verdict"]["label"] == label
-
-
-async def test_a_reason_is_asked_for_only_once_a_claim_has_failed_by_itself_too() -> None:
-    critic = ScriptedCritic({BLUE: "fully supported", "The sea is salt.": ["no support", "fully supported"]})
-    await checked(SKY, critic, left=1)
-    assert critic.explained == []
 
 
 async def test_beside_no_answer_nothing_is_judged_by_itself() -> None:

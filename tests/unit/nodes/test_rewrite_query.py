@@ -5,15 +5,7 @@ import pytest
 from core.errors import ModelError
 from nodes.rewrite_query import cleaned, rewrite_query
 from run.context import Limits
-from tests.scripted import (
-    ScriptedCritic,
-    ScriptedGenerator,
-    ScriptedRetriever,
-    draft,
-    passage,
-    run_node,
-    state,
-)
+from tests.scripted import ScriptedCritic, ScriptedGenerator, ScriptedRetriever, draft, passage, run_node, state
 
 
 async def rewritten(said: str, **changes: Any) -> tuple[dict[str, Any], ScriptedGenerator]:

@@ -74,14 +74,11 @@ async def test_a_worse_redraft_does_not_replace_a_better_draft(before: Any, labe
     assert update["best"]["draft"]["text"] == kept
 
 
-async def test_a_draft_of_which_nothing_was_checked_is_not_accepted() -> None:
+async def test_a_draft_of_which_nothing_was_checked_is_accepted_only_as_a_direct_answer() -> None:
     update = await run_node(select, state(drafts=[draft("New.", ["a"])]))
     assert not update["accepted"]
     assert update["best"]["support"] == 0
     assert not supported(update["best"])
-
-
-async def test_a_direct_answer_has_nothing_to_support() -> None:
     assert (await run_node(select, state(drafts=[draft("4")], uses=[verdict("5")])))["accepted"]
 
 

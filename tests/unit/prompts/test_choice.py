@@ -1,5 +1,3 @@
-"""What all choices have in common, and how a choice reads replies and scores verdicts."""
-
 from typing import Any
 
 import pytest
@@ -95,23 +93,17 @@ def test_with_more_labels_no_threshold_applies() -> None:
 
 
 @pytest.mark.parametrize(
-    ("made", "probabilities", "score"),
+    ("made", "probabilities", "score", "leaning"),
     [
-        (RETRIEVE, {"retrieve": 0.8, "direct": 0.2}, 0.8),
-        (RELEVANCE, {"relevant": 0.3, "irrelevant": 0.7}, 0.3),
-        (SUPPORT, {"fully supported": 0.5, "partially supported": 0.4, "no support": 0.1}, 0.7),
-        (USEFULNESS, {"1": 0.1, "2": 0.1, "3": 0.2, "4": 0.2, "5": 0.4}, 0.35),
+        (RETRIEVE, {"retrieve": 0.8, "direct": 0.2}, 0.8, "retrieve"),
+        (RELEVANCE, {"relevant": 0.3, "irrelevant": 0.7}, 0.3, "irrelevant"),
+        (SUPPORT, {"fully supported": 0.5, "partially supported": 0.4, "no support": 0.1}, 0.7, "no support"),
+        (USEFULNESS, {"1": 0.1, "2": 0.1, "3": 0.2, "4": 0.2, "5": 0.4}, 0.35, "3"),
     ],
 )
-def test_the_scores_are_those_of_the_design(made: Choice, probabilities: dict[str, float], score: float) -> None:
-    assert made.score(verdict(max(probabilities, key=lambda label: probabilities[label]), probabilities)) == (
-        pytest.approx(score)
-    )
-
-
-@pytest.mark.parametrize(
-    ("made", "label"),
-    [(RETRIEVE, "retrieve"), (RELEVANCE, "irrelevant"), (SUPPORT, "no support"), (USEFULNESS, "3")],
-)
-def test_an_unknown_verdict_leans_as_the_design_says(made: Choice, label: str) -> None:
-    assert made.leaning(made.unknown()) == label
+def test_a_verdict_scores_and_an_unknown_one_leans_as_the_design_says(
+    made: Choice, probabilities: dict[str, float], score: float, leaning: str
+) -> None:
+    likeliest = max(probabilities, key=lambda label: probabilities[label])
+    assert made.score(verdict(likeliest, probabilities)) == pytest.approx(score)
+    assert made.leaning(made.unknown()) == leaning

@@ -101,15 +101,10 @@ def test_the_beginning_of_a_delimiter_at_the_end_is_not_completed_by_what_follow
 
 
 @given(forgeries)
-def test_making_harmless_twice_changes_nothing(text: str) -> None:
-    assert as_data(as_data(text)) == as_data(text)
-
-
-@given(forgeries)
-def test_no_control_token_is_left_in_whatever_text(text: str) -> None:
+def test_no_control_token_is_left_in_whatever_text_and_making_harmless_twice_changes_nothing(text: str) -> None:
     made = as_data(text)
     assert not [token for token in CONTROL if token in made]
-    assert clean(made) == made
+    assert clean(made) == as_data(made) == made
 
 
 @given(st.lists(forgeries, min_size=1, max_size=4))
@@ -131,27 +126,19 @@ def test_a_rendered_prompt_has_our_delimiters_and_no_others(name: str, data: st.
     if "passages" in inputs:
         inputs["passages"] = numbered([passage(data.draw(forgeries)) for _ in range(count)])
     plain = dict.fromkeys(inputs, "word") | {"passages": numbered([passage("word")] * count)}
-    assert tags(prompt, inputs) == tags(prompt, plain)
-    assert not [token for token in CONTROL if token in rendered(prompt, inputs)]
+    shown = rendered(prompt, inputs)
+    assert TAG.findall(shown) == TAG.findall(rendered(prompt, plain))
+    assert not [token for token in CONTROL if token in shown]
 
 
 def rendered(prompt: ChatPromptTemplate, inputs: dict[str, str]) -> str:
     return "\0".join(message.text for message in prompt.format_messages(**inputs))
 
 
-def tags(prompt: ChatPromptTemplate, inputs: dict[str, str]) -> list[str]:
-    return TAG.findall(rendered(prompt, inputs))
-
-
-def test_passages_are_shown_whole() -> None:
-    text = "word " * 10_000
-    assert text in numbered([passage(text)])
-
-
-def test_a_passage_with_a_section_says_it_within_its_delimiters_and_one_without_is_as_it_was() -> None:
-    plain, sectioned = passage("One."), passage("Two.", title="Guide", heading="Use")
-    assert numbered([plain, sectioned]) == (
-        '<passage id="1">\nOne.\n</passage>\n<passage id="2">\nSection: Guide > Use\nTwo.\n</passage>'
+def test_a_passage_is_shown_whole_with_its_section_within_its_delimiters() -> None:
+    long, sectioned = "word " * 10_000, passage("Two.", title="Guide", heading="Use")
+    assert numbered([passage(long), sectioned]) == (
+        f'<passage id="1">\n{long}\n</passage>\n<passage id="2">\nSection: Guide > Use\nTwo.\n</passage>'
     )
 
 

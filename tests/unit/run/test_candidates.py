@@ -1,5 +1,3 @@
-"""How a candidate is scored support-first, and the sentence that says why it was chosen or not."""
-
 from typing import Any
 
 import pytest

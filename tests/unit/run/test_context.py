@@ -1,5 +1,3 @@
-"""What a caller may turn, and that nothing else is accepted."""
-
 import json
 from dataclasses import replace
 from datetime import date
@@ -59,19 +57,9 @@ def test_langgraph_studio_is_shown_the_filter() -> None:
 
 
 def test_the_defaults_are_those_of_the_design() -> None:
-    limits = Limits()
-    assert (limits.rewrites, limits.drafts, limits.model_calls, limits.tokens, limits.seconds) == (
-        2,
-        2,
-        32,
-        60_000,
-        120,
-    )
-    weights = Weights()
-    assert (weights.relevance, weights.support, weights.usefulness) == (1, 1, 0.5)
-    context = Context()
-    assert (context.mode, context.strategy, context.fallback, context.k) == ("adaptive", "combined", "abstain", 4)
-    assert context.constraints == "soft"
+    assert Limits() == Limits(rewrites=2, drafts=2, model_calls=32, tokens=60_000, seconds=120)
+    assert Weights() == Weights(relevance=1, support=1, usefulness=0.5)
+    assert Context() == Context(mode="adaptive", strategy="combined", fallback="abstain", k=4, constraints="soft")
 
 
 def test_what_the_caller_leaves_out_comes_with_the_services() -> None:

@@ -1,5 +1,3 @@
-"""Relevant passages are grouped by document, and near-duplicates count once."""
-
 from run.documents import MOST_PASSAGES, relevant_documents, without_copies
 from tests.scripted import passage, state, verdict
 
@@ -13,8 +11,9 @@ def sources(*passages: tuple[str, str], irrelevant: str = "") -> list[list[str]]
     return [[one["source"] for one in group] for group in documents]
 
 
-def test_passages_of_one_document_are_one() -> None:
+def test_passages_of_one_document_are_one_and_those_without_a_source_are_documents_of_their_own() -> None:
     assert sources(("one", "a"), ("two", "b"), ("three", "a")) == [["a", "a"], ["b"]]
+    assert sources(("one", ""), ("two", "")) == [[""], [""]]
 
 
 def test_near_duplicates_count_once_unless_a_figure_differs() -> None:
@@ -25,10 +24,6 @@ def test_near_duplicates_count_once_unless_a_figure_differs() -> None:
 def test_what_is_irrelevant_or_was_not_graded_does_not_count() -> None:
     assert sources(("one", "a"), ("two", "b"), irrelevant="two") == [["a"]]
     assert relevant_documents(state(found=[passage("one")])) == []
-
-
-def test_passages_without_a_source_are_documents_of_their_own() -> None:
-    assert sources(("one", ""), ("two", "")) == [[""], [""]]
 
 
 def test_the_most_relevant_passage_of_a_document_comes_first() -> None:

@@ -1,5 +1,3 @@
-"""What a question holds while it is under way: a budget, verdicts asked once, and a search begun ahead."""
-
 import asyncio
 from collections import defaultdict
 

@@ -1,5 +1,3 @@
-"""What a long answer takes of its drafts, and what follows."""
-
 from typing import Any
 
 import pytest

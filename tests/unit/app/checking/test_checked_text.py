@@ -1,5 +1,3 @@
-"""How the claims of a text are checked together, and numbered."""
-
 import pytest
 
 from app.checking import checked_text

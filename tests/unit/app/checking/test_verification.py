@@ -1,5 +1,3 @@
-"""How one sentence is searched for, judged, and given its quotes."""
-
 import pytest
 
 from app.checking.verification import passages_for, require_claim, verify

@@ -1,5 +1,3 @@
-"""How the lines of a chat are read, and what its options say of each question."""
-
 import io
 import sys
 from datetime import date

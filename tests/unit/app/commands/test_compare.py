@@ -1,5 +1,3 @@
-"""``compare`` in this process, over scripted models."""
-
 from __future__ import annotations
 
 import csv
@@ -17,7 +15,6 @@ from core.errors import ModelError
 from evaluation.comparison.compared_set import ANALYSE
 from evaluation.judging.criteria import COMPARE
 from models.usage import NodeBudget
-from prompts.generate import GENERATE, PLAIN
 from tests.unit.app.scripted_commands import enter_folder
 from tests.unit.evaluation.sample_comparisons import reply
 
@@ -31,26 +28,21 @@ Says = Callable[[dict[str, Any]], str | Exception]
 
 @dataclass
 class Model:
-    """Drafts, and what it says when it compares and when it sums up."""
+    """Drafts, and what it says when it compares."""
 
     draft: Says = lambda asked: "Alpha is a letter." if "alpha" in asked["question"] else "Omega is a dog."
     compares: Says = lambda asked: reply("tie")
-    sums_up: Says = lambda asked: "Both do.\npreferred: neither"
     asked: list[str] = field(default_factory=list)
 
     def with_budget(self, budget: NodeBudget) -> Model:
         return self
 
     async def write(self, messages: ChatPromptTemplate, *, max_tokens: int, hidden: bool = False, **inputs: Any) -> str:
-        kinds = (
-            (COMPARE, "compare", self.compares),
-            (ANALYSE, "analyse", self.sums_up),
-            (GENERATE, "draft", self.draft),
-            (PLAIN, "draft", self.draft),
-        )
-        kind, says = next(((kind, says) for prompt, kind, says in kinds if prompt is messages), ("direct", self.draft))
-        self.asked.append(kind)
-        said = says(inputs)
+        if messages is ANALYSE:
+            self.asked.append("analyse")
+            return "Both do.\npreferred: neither"
+        self.asked.append("compare" if messages is COMPARE else "draft")
+        said = self.compares(inputs) if messages is COMPARE else self.draft(inputs)
         if isinstance(said, Exception):
             raise said
         return said

@@ -1,5 +1,3 @@
-"""``eval`` in this process, over scripted models."""
-
 import argparse
 import hashlib
 import json
@@ -74,35 +72,30 @@ def test_systems_are_refused_before_anything_is_loaded(monkeypatch: pytest.Monke
             evaluate(options("--variant", variant))
 
 
-@pytest.mark.parametrize("setting", ["SELFRAG_CHAT_MODEL", "SELFRAG_CRITIC_MODEL"])
-def test_another_model_is_asked_anew(setting: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_model_is_asked_anew_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SELFRAG_CRITIC_MODEL", "critic")
     evaluate(options("--systems", "plain"))
-    monkeypatch.setenv(setting, "other")
+    for setting in ("SELFRAG_CHAT_MODEL", "SELFRAG_CRITIC_MODEL"):
+        monkeypatch.setenv(setting, "other")
+        evaluate(options("--systems", "plain"))
     evaluate(options("--systems", "plain"))
-    evaluate(options("--systems", "plain"))
-    assert len(written()) == 4
+    assert len(written()) == 6
 
 
-def test_no_model_is_loaded_where_all_answers_are_there(
+def test_no_model_is_loaded_where_all_answers_are_there_and_damaged_lines_are_told(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     evaluate(options())
     first = capsys.readouterr().out
-    monkeypatch.setattr(compose, "services_of", None)
-    assert evaluate(options()) == 0
-    assert capsys.readouterr().out == first
-    with pytest.raises(TypeError):
-        evaluate(options("--variant", "one:k=1"))
-
-
-def test_damaged_lines_are_told(capsys: pytest.CaptureFixture[str]) -> None:
-    evaluate(options("--systems", "plain"))
     path = Path("eval/letters/records.jsonl")
     path.write_text("oops\n" + path.read_text())
-    capsys.readouterr()
-    evaluate(options("--systems", "plain"))
-    assert "1 damaged lines" in capsys.readouterr().err.replace("\n", " ")
+    monkeypatch.setattr(compose, "services_of", None)
+    assert evaluate(options()) == 0
+    out, err = capsys.readouterr()
+    assert out == first
+    assert "1 damaged lines" in err.replace("\n", " ")
+    with pytest.raises(TypeError):
+        evaluate(options("--variant", "one:k=1"))
 
 
 def test_a_set_names_its_documents_and_docs_overrides_them(folder: Path) -> None:

@@ -1,5 +1,3 @@
-"""A picture goes into the file that was named, and nothing else is written."""
-
 import os
 from pathlib import Path
 

@@ -1,5 +1,3 @@
-"""``index`` over a library that plays a script."""
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field

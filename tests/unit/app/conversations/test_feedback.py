@@ -1,5 +1,3 @@
-"""What is kept of what people say of answers, and what `eval` makes of it."""
-
 import stat
 from pathlib import Path
 from typing import Any, cast

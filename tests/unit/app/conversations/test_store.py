@@ -1,9 +1,6 @@
-"""Threads are kept, found again by their owner alone, and gone when they are deleted."""
-
 import os
 import sqlite3
-import subprocess
-import sys
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
@@ -107,18 +104,12 @@ def test_a_file_that_another_process_writes_for_long_is_told(
         assert other.list() == []
 
 
-WRITER = """
-import sys
-from pathlib import Path
-from app.conversations.store import Threads
-threads = Threads(Path(sys.argv[1]))
-for number in range(20):
-    threads.create(title=f"{sys.argv[2]} {number}")
-"""
+def test_connections_write_side_by_side(threads: Threads, tmp_path: Path) -> None:
+    def write(name: str) -> None:
+        with closing(Threads(tmp_path / "threads")) as own:
+            for number in range(20):
+                own.create(title=f"{name} {number}")
 
-
-def test_processes_write_side_by_side(threads: Threads, tmp_path: Path) -> None:
-    command = [sys.executable, "-c", WRITER, str(tmp_path / "threads")]
-    writers = [subprocess.Popen([*command, str(number)]) for number in range(2)]
-    assert [writer.wait(120) for writer in writers] == [0, 0]
+    with ThreadPoolExecutor() as pool:
+        list(pool.map(write, "ab"))
     assert len({one.title for one in threads.list()}) == 40

@@ -1,5 +1,3 @@
-"""A picture shows the graph or a run, whatever the texts in it, and goes into the file that was named."""
-
 import re
 from collections import Counter
 from pathlib import Path

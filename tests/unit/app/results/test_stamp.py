@@ -1,5 +1,3 @@
-"""The stamp names what an answer was made with, and no secret."""
-
 from pathlib import Path
 
 import pytest

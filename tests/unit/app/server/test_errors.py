@@ -1,5 +1,3 @@
-"""What a client is told of an error beside its sentence."""
-
 import pytest
 
 from app.conversations.thread import ThreadStorageError

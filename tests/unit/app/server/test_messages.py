@@ -1,5 +1,3 @@
-"""Which question and which conversation the messages of a chat make, however they are ordered."""
-
 from typing import Any
 
 import pytest

@@ -1,5 +1,3 @@
-"""Runs: bounded, queued, followed from any event on, and ended with their clients."""
-
 import asyncio
 from collections.abc import AsyncGenerator, Callable
 

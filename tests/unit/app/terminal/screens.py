@@ -1,5 +1,3 @@
-"""Screens for tests: of a terminal, and of a pipe."""
-
 from typing import Any
 
 from rich.console import Console

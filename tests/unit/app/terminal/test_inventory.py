@@ -1,5 +1,3 @@
-"""How the library, and what was left out of it, is told."""
-
 from pathlib import Path
 
 import pytest

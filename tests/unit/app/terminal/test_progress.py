@@ -1,5 +1,3 @@
-"""How far an evaluation is, in a pipe and on a terminal."""
-
 from pathlib import Path
 from typing import Any
 

@@ -1,16 +1,12 @@
-"""What reaches stdout and stderr, and in what form."""
-
 import io
 import json
 import os
-import subprocess
 import sys
-from argparse import Namespace
-from pathlib import Path
 from typing import Any
 
 import pytest
 
+from app.cli import main, parse
 from app.commands import ask as module
 from app.commands.ask import ask
 from app.results.events import Finished
@@ -57,31 +53,18 @@ def test_json_is_json_in_every_encoding(encoding: str, monkeypatch: pytest.Monke
     written = io.BytesIO()
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, encoding))
     monkeypatch.setattr(module, "answer", lambda *_: finished())
-    given = {"mode": None, "strategy": None, "k": None, "fallback": None, "docs": None, "picture": None}
-    assert ask(Namespace(question=["why"], quiet=False, json=True, **given)) == 0
+    assert ask(parse(["why", "--json"])) == 0
     assert json.loads(written.getvalue().decode(encoding))["answer"] == CODE
 
 
-def test_a_reader_that_leaves_is_no_error() -> None:
-    program = (
-        "import sys, app.commands.ask, app.cli, tests.unit.app.terminal.test_screen as test\n"
-        "app.commands.ask.answer = lambda *_: test.finished()\n"
-        "sys.exit(app.cli.main(sys.argv[1:]))"
-    )
+def test_a_reader_that_leaves_is_no_error(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     reader, writer = os.pipe()
     os.close(reader)
-    root = Path(__file__).parents[4]
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
-    ended_ = subprocess.run(
-        [sys.executable, "-c", program, "why", "--quiet"],
-        cwd=root,
-        env=environment,
-        stdout=writer,
-        stderr=subprocess.PIPE,
-        check=False,
-    )
-    os.close(writer)
-    assert (ended_.returncode, ended_.stderr) == (0, b"")
+    monkeypatch.setattr(module, "answer", lambda *_: finished())
+    with os.fdopen(writer, "w") as stdout:  # flushed once more when it is closed, as at the end of a process
+        monkeypatch.setattr(sys, "stdout", stdout)
+        assert main(["why", "--quiet"]) == 0
+    assert capsys.readouterr().err == ""
 
 
 def test_an_error_is_short_and_holds_no_secret(

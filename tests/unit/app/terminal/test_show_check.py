@@ -1,5 +1,3 @@
-"""How a checked text is marked, in words and as a page."""
-
 from __future__ import annotations
 
 from typing import Any

@@ -1,5 +1,3 @@
-"""A comparison on the terminal: two columns where there is room, stacked where there is not, and nothing forged."""
-
 from __future__ import annotations
 
 import pytest

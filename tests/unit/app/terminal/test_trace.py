@@ -1,5 +1,3 @@
-"""With ``--explain`` the trace shows every verdict with its whole reason."""
-
 from __future__ import annotations
 
 from typing import Any
