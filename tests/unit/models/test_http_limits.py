@@ -1,5 +1,3 @@
-"""A reply is read within bounds, lets others take their turn, and leads nowhere else."""
-
 import asyncio
 import functools
 from collections.abc import AsyncIterator, Iterator
