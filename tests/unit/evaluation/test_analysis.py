@@ -1,5 +1,3 @@
-"""Wins and losses are counted by kind and said in sentences."""
-
 from evaluation.measures.joined_rows import agreement_of, labelled_pairs
 from evaluation.records import Example, Record
 from evaluation.reporting.analysis import Group, analysis, judge_lines
@@ -23,16 +21,11 @@ def records() -> list[Record]:
     graded = [seen("x", relevant=True), seen("y", relevant=False)]
     made = []
     for n in range(6):
+        answer, outcome = ("Air.", "grounded") if n else ("", "abstained")
         made += [
             answered("self-rag", "" if n < 5 else "A miller.", example=f"u{n}", queries=["a", "b"]),
             answered("plain", "A miller.", example=f"u{n}"),
-            answered(
-                "self-rag",
-                "Air." if n else "",
-                example=f"a{n}",
-                seen=graded,
-                outcome="grounded" if n else "abstained",
-            ),
+            answered("self-rag", answer, example=f"a{n}", seen=graded, outcome=outcome),
             answered("plain", "Air.", example=f"a{n}"),
         ]
     return made

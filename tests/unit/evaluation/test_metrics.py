@@ -1,5 +1,3 @@
-"""The metrics of a small evaluation, calculated by hand."""
-
 from math import nan
 from typing import Any
 

@@ -129,14 +129,6 @@ def test_a_fifo_in_the_place_of_what_is_kept_is_not_waited_for(folder: Path) -> 
 
 
 def test_those_used_longest_ago_go_first(folder: Path) -> None:
-    kept(folder, Server(folder), identity="old")
-    for path in folder.iterdir():
-        os.utime(path, (1, 1))
-    kept(folder, Server(folder), most_bytes=sum(path.stat().st_size for path in folder.iterdir()))
-    assert (len(restored(folder)), len(restored(folder, "old"))) == (3, 0)
-
-
-def test_one_that_is_used_is_not_among_them(folder: Path) -> None:
     kept(folder, Server(folder), identity="used")
     size = sum(path.stat().st_size for path in folder.iterdir())
     kept(folder, Server(folder), identity="unused")
