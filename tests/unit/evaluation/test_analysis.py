@@ -35,7 +35,7 @@ def group(found: list[Group], what: str) -> Group:
     return next(one for one in found if what in one.what)
 
 
-def test_counts_by_kind() -> None:
+def test_counts_are_by_kind_and_of_kinds_with_few_questions_no_sentence_is_made() -> None:
     found = analysis(EXAMPLES, records())
     assert (found.overall.both, found.overall.ours, found.overall.other, found.overall.neither) == (5, 5, 1, 1)
     missed = group(found.groups, "unanswerable")
@@ -48,6 +48,7 @@ def test_counts_by_kind() -> None:
     assert group(found.groups, "ended as grounded").questions == 5
     for kind in ("expected", "length", "relevant", "searches", "outcome"):
         assert sum(one.questions for one in found.groups if one.kind == kind) == 12
+    assert len(analysis(EXAMPLES[:4], records()).lines) == 1
 
 
 def test_a_win_or_a_loss_is_one_whose_interval_holds_no_even_share() -> None:
@@ -89,10 +90,6 @@ def test_the_judges_verdicts_and_its_agreement_are_said() -> None:
     ]
     assert agreement_of(EXAMPLES, records(), pairs) == 0.5
     assert agreement_of(EXAMPLES, records(), pairs[2:]) is None
-
-
-def test_kinds_with_few_questions_make_no_sentence() -> None:
-    assert len(analysis(EXAMPLES[:4], records()).lines) == 1
 
 
 def test_only_what_both_were_asked_and_neither_failed_counts() -> None:

@@ -59,7 +59,7 @@ def test_right_answers_above_and_wrong_ones_below_give_no_infinite_slope() -> No
     assert abs(intercept) < 50
 
 
-def test_the_confidence_of_a_run_is_scaled_and_the_cut_stays_where_it_was() -> None:
+def test_verdicts_of_a_run_are_scaled_with_or_without_probabilities_and_the_cut_stays_where_it_was() -> None:
     made = calibrate(trials(400, slope=0.5, intercept=1.0))
     base = Fits(support=Fit(intercept=0.3, coefficients={"log_odds": 0.7}))
     raw = verdict("fully supported", {"fully supported": 0.6, "partially supported": 0.2, "no support": 0.2})
@@ -73,17 +73,11 @@ def test_the_confidence_of_a_run_is_scaled_and_the_cut_stays_where_it_was() -> N
     assert thresholds.supported == pytest.approx(expit(made.slope * logit(CUTS[made.cut]) + made.intercept))
     assert thresholds.verified == pytest.approx(expit(made.slope * logit(0.3) + made.intercept))
     assert thresholds.relevant == 0.4
-
-
-def test_a_label_without_probabilities_gets_those_of_its_rank() -> None:
-    made = calibrate(trials(400)).fits(Fits())
-
-    def supported(label: str) -> float:
-        found = made.supported(verdict(label))
-        return 1 - (found["probabilities"] or {"no support": 1.0})["no support"]
-
-    assert supported("fully supported") > supported("partially supported") > supported("no support") > 0
-    assert made.supported(verdict("unknown")) == verdict("unknown")
+    labels = ("no support", "partially supported", "fully supported")
+    bare = [made.fits(Fits()).supported(verdict(label))["probabilities"] for label in labels]
+    none, part, full = (1 - (found or {"no support": 1.0})["no support"] for found in bare)
+    assert full > part > none > 0
+    assert made.fits(Fits()).supported(verdict("unknown")) == verdict("unknown")
 
 
 def test_the_guaranteed_cut_keeps_to_the_risk_where_the_labels_can_show_it() -> None:

@@ -57,7 +57,6 @@ def records(system: str = "self-rag") -> list[Record]:
 
 
 def write(folder: Path) -> list[Path]:
-    """Write the report of two systems."""
     systems = "self-rag", f"plain {EVIL}"
     everything = [one for system in systems for one in records(system)]
     judged = Judgements(pairs=[compared("1", *systems, systems[0], systems[0])], agreement=0.9)

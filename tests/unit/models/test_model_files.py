@@ -78,7 +78,6 @@ class Wheels:
 
 
 def by(download: Callable[[str, Path, Callable[[float], None], threading.Event], Path]) -> Fetcher:
-    """Return a fetcher that has each part downloaded so."""
     return lambda file, partial, report: from_index(file, partial, report, download=download)
 
 
