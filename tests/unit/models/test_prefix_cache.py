@@ -83,7 +83,7 @@ def restored(folder: Path, identity: str = "model") -> list[str]:
     return [text for text in [*server.cache, server.slot] if text]
 
 
-def test_the_fixed_part_that_one_server_read_the_next_one_of_the_same_model_knows_and_keeps(folder: Path) -> None:
+def test_a_fixed_part_that_one_server_read_the_next_of_its_model_knows_and_does_not_write_again(folder: Path) -> None:
     kept(folder, Server(folder))
     assert restored(folder) == [f"<system>Rule {n}.<user>About " for n in range(3)]
     assert restored(folder, "another model") == []
