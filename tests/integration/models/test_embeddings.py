@@ -36,6 +36,7 @@ def test_a_text_has_the_same_vector_in_whatever_company(minilm: MiniLM) -> None:
     together = minilm.embed_documents(texts)
     for text, vector in zip(texts, together, strict=True):
         assert cosine(vector, minilm.embed_query(text)) > 0.9999
+    assert minilm.embed_documents([]) == []
 
 
 def test_only_the_first_tokens_count(minilm: MiniLM) -> None:
@@ -47,8 +48,3 @@ def test_threads_do_not_disturb_one_another(minilm: MiniLM) -> None:
     texts = [f"The number {n} is mentioned here." for n in range(16)]
     with ThreadPoolExecutor(4) as pool:
         assert list(pool.map(minilm.embed_query, texts)) == [minilm.embed_query(text) for text in texts]
-
-
-async def test_it_embeds_without_blocking_the_loop(minilm: MiniLM) -> None:
-    assert await minilm.aembed_query("cat") == minilm.embed_query("cat")
-    assert await minilm.aembed_documents([]) == []

@@ -1,5 +1,3 @@
-"""Embeddings of a server: the bounds, the errors and the silence that a chat model's calls have."""
-
 import gzip
 import math
 import socket

@@ -1,5 +1,3 @@
-"""The ablations over scripted models: what is kept is not asked again, and each change changes what it names."""
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,5 +1,3 @@
-"""What counts as flagged, and of what."""
-
 from benchmarks.claims import of_flagging
 
 

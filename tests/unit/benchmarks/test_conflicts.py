@@ -1,5 +1,3 @@
-"""What counts as a disagreement, as a shown conflict and as a deception, and which questions are drawn."""
-
 import json
 from pathlib import Path
 from typing import Any, cast

@@ -1,5 +1,3 @@
-"""Which follow-ups of mt-rag are asked, and how their searches are measured."""
-
 from pathlib import Path
 from typing import Any
 

@@ -1,5 +1,3 @@
-"""The rules on the reference answers in five languages."""
-
 import pytest
 
 from benchmarks.languages import LANGUAGES, check

@@ -1,5 +1,3 @@
-"""The other engine reads what is marked, wherever a page is turned and cropped."""
-
 from pathlib import Path
 
 import pytest

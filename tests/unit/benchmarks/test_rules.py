@@ -1,5 +1,3 @@
-"""What the rules' benchmark calls a false alarm, and what it plants."""
-
 from benchmarks.rules import Case, Paragraph, alarms, cases_of
 
 ADA = Paragraph(

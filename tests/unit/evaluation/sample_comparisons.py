@@ -50,7 +50,6 @@ def judge_of(writer: Writer, replies: Replies) -> Judge:
 async def judged_by(
     says: Callable[[dict[str, Any]], str | Exception], folder: Path, one: Comparison | None = None
 ) -> tuple[Pair, Writer]:
-    """What a model says of one pair."""
     one, writer = one or comparison(), Writer(says)
     with Replies(folder / "judgements.jsonl") as replies:
         return await judge_of(writer, replies).pair(*one.records, one.example.references), writer

@@ -1,5 +1,3 @@
-"""Wins and losses are counted by kind and said in sentences."""
-
 from evaluation.measures.joined_rows import agreement_of, labelled_pairs
 from evaluation.records import Example, Record
 from evaluation.reporting.analysis import Group, analysis, judge_lines
@@ -23,16 +21,11 @@ def records() -> list[Record]:
     graded = [seen("x", relevant=True), seen("y", relevant=False)]
     made = []
     for n in range(6):
+        answer, outcome = ("Air.", "grounded") if n else ("", "abstained")
         made += [
             answered("self-rag", "" if n < 5 else "A miller.", example=f"u{n}", queries=["a", "b"]),
             answered("plain", "A miller.", example=f"u{n}"),
-            answered(
-                "self-rag",
-                "Air." if n else "",
-                example=f"a{n}",
-                seen=graded,
-                outcome="grounded" if n else "abstained",
-            ),
+            answered("self-rag", answer, example=f"a{n}", seen=graded, outcome=outcome),
             answered("plain", "Air.", example=f"a{n}"),
         ]
     return made
@@ -42,7 +35,7 @@ def group(found: list[Group], what: str) -> Group:
     return next(one for one in found if what in one.what)
 
 
-def test_counts_by_kind() -> None:
+def test_counts_are_by_kind_and_of_kinds_with_few_questions_no_sentence_is_made() -> None:
     found = analysis(EXAMPLES, records())
     assert (found.overall.both, found.overall.ours, found.overall.other, found.overall.neither) == (5, 5, 1, 1)
     missed = group(found.groups, "unanswerable")
@@ -55,6 +48,7 @@ def test_counts_by_kind() -> None:
     assert group(found.groups, "ended as grounded").questions == 5
     for kind in ("expected", "length", "relevant", "searches", "outcome"):
         assert sum(one.questions for one in found.groups if one.kind == kind) == 12
+    assert len(analysis(EXAMPLES[:4], records()).lines) == 1
 
 
 def test_a_win_or_a_loss_is_one_whose_interval_holds_no_even_share() -> None:
@@ -96,10 +90,6 @@ def test_the_judges_verdicts_and_its_agreement_are_said() -> None:
     ]
     assert agreement_of(EXAMPLES, records(), pairs) == 0.5
     assert agreement_of(EXAMPLES, records(), pairs[2:]) is None
-
-
-def test_kinds_with_few_questions_make_no_sentence() -> None:
-    assert len(analysis(EXAMPLES[:4], records()).lines) == 1
 
 
 def test_only_what_both_were_asked_and_neither_failed_counts() -> None:

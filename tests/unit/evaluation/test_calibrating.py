@@ -1,16 +1,14 @@
-"""What is fitted on labelled answers: the distortion of a confidence, the cut, and nothing where it is no better."""
-
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from core.errors import RequestError
-from core.types import Verdict
 from evaluation.calibrating import CUTS, FOLDS, Said, Trial, calibrate, fit_of, folds, usable
 from evaluation.records import Example
 from models.calibration import Fit, Fits, expit, logit
 from run.context import Thresholds
+from tests.scripted import verdict
 
 NOTHING = Said(answered=False, right=False)
 
@@ -43,7 +41,7 @@ def test_a_confidence_that_is_right_already_is_left_alone() -> None:
 
 
 def test_the_questions_of_one_document_are_told_apart_by_their_passages() -> None:
-    assert calibrate(trials(1_500, slope=2.5, intercept=-3.0, groups=1)).better
+    assert calibrate(trials(400, slope=2.5, intercept=-3.0, groups=1)).better
 
 
 def test_a_confidence_that_is_higher_for_wrong_answers_is_left_alone() -> None:
@@ -61,14 +59,10 @@ def test_right_answers_above_and_wrong_ones_below_give_no_infinite_slope() -> No
     assert abs(intercept) < 50
 
 
-def test_the_confidence_of_a_run_is_scaled_and_the_cut_stays_where_it_was() -> None:
+def test_verdicts_of_a_run_are_scaled_with_or_without_probabilities_and_the_cut_stays_where_it_was() -> None:
     made = calibrate(trials(400, slope=0.5, intercept=1.0))
     base = Fits(support=Fit(intercept=0.3, coefficients={"log_odds": 0.7}))
-    raw = Verdict(
-        label="fully supported",
-        probabilities={"fully supported": 0.6, "partially supported": 0.2, "no support": 0.2},
-        reason=None,
-    )
+    raw = verdict("fully supported", {"fully supported": 0.6, "partially supported": 0.2, "no support": 0.2})
     before = base.supported(raw)["probabilities"]
     after = made.fits(base).supported(raw)["probabilities"]
     assert before is not None
@@ -79,23 +73,15 @@ def test_the_confidence_of_a_run_is_scaled_and_the_cut_stays_where_it_was() -> N
     assert thresholds.supported == pytest.approx(expit(made.slope * logit(CUTS[made.cut]) + made.intercept))
     assert thresholds.verified == pytest.approx(expit(made.slope * logit(0.3) + made.intercept))
     assert thresholds.relevant == 0.4
-
-
-def test_a_label_without_probabilities_gets_those_of_its_rank() -> None:
-    made = calibrate(trials(400)).fits(Fits())
-
-    def supported(label: str) -> float:
-        verdict = made.supported(Verdict(label=label, probabilities=None, reason=None))
-        return 1 - (verdict["probabilities"] or {"no support": 1.0})["no support"]
-
-    assert supported("fully supported") > supported("partially supported") > supported("no support") > 0
-    unknown = Verdict(label="unknown", probabilities=None, reason=None)
-    assert made.supported(unknown) == unknown
+    labels = ("no support", "partially supported", "fully supported")
+    bare = [made.fits(Fits()).supported(verdict(label))["probabilities"] for label in labels]
+    none, part, full = (1 - (found or {"no support": 1.0})["no support"] for found in bare)
+    assert full > part > none > 0
+    assert made.fits(Fits()).supported(verdict("unknown")) == verdict("unknown")
 
 
 def test_the_guaranteed_cut_keeps_to_the_risk_where_the_labels_can_show_it() -> None:
-    given = trials(1_000, slope=1.5)
-    kept = calibrate(given, risk=0.1).guarantee
+    kept = calibrate(trials(400, slope=1.5), risk=0.1).guarantee
     assert kept is not None
     assert kept.risk == kept.asked == 0.1
     assert kept.wrong / kept.answered < 0.1

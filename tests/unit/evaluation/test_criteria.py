@@ -1,5 +1,3 @@
-"""The chat model compares in both orders; what it does not say in the form asked for is never a tie."""
-
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +17,6 @@ def better(inputs: dict[str, Any]) -> str:
 async def test_a_tie_in_one_order_alone_is_no_tie(tmp_path: Path) -> None:
     judged, _ = await judged_by(lambda asked: reply("tie") if "Air" in asked["first"] else reply("first"), tmp_path)
     assert (judged.preference, judged.reasons) == (DISAGREED, [])
-
-
-async def test_reasons_name_the_systems(tmp_path: Path) -> None:
-    judged, _ = await judged_by(better, tmp_path)
-    assert judged.reasons == ["the answer of self-rag says more.", "the answer of plain says more."]
 
 
 @pytest.mark.parametrize(
@@ -70,8 +63,11 @@ async def test_identical_answers_are_not_asked_about(tmp_path: Path, answer: str
     assert judged.criterion("accuracy") is None
 
 
-async def test_the_model_reads_the_passages_of_both_and_the_reference(tmp_path: Path) -> None:
-    _, writer = await judged_by(better, tmp_path)
+async def test_the_model_reads_the_passages_of_both_and_the_reference_and_its_reasons_name_the_systems(
+    tmp_path: Path,
+) -> None:
+    judged, writer = await judged_by(better, tmp_path)
+    assert judged.reasons == ["the answer of self-rag says more.", "the answer of plain says more."]
     asked = writer.asked[0]
     assert "Air scatters blue light." in asked["passages"]
     assert asked["passages"] == writer.asked[1]["passages"]

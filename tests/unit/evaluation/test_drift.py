@@ -1,5 +1,3 @@
-"""Drift since a calibration: what is noticed, and that chance alone is hardly ever taken for it."""
-
 import numpy as np
 import pytest
 

@@ -1,5 +1,3 @@
-"""Results go into a folder of eval's own, and what it keeps there is for its user alone."""
-
 import json
 import stat
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""The risk is kept in as many draws as is said, and the answers that this costs are few."""
-
 import numpy as np
 import pytest
 

@@ -1,5 +1,3 @@
-"""Faithfulness, relevancy and pairs come out as defined; every question is asked once, ever."""
-
 import asyncio
 import json
 from collections.abc import Callable, Sequence
@@ -43,7 +41,7 @@ class Model:
     def with_budget(self, budget: NodeBudget) -> Any:
         return self
 
-    async def choose(self, choice: Choice, *, explain: bool = False, **inputs: Any) -> Verdict:
+    async def choose(self, choice: Choice, **inputs: Any) -> Verdict:
         choice.messages.format_messages(**inputs)
         self.asked.append((choice.name, inputs))
         await asyncio.sleep(0)
@@ -54,18 +52,7 @@ class Model:
             said = self.support.get(inputs["claim"], "fully supported")
         return verdict(said) if isinstance(said, str) else said
 
-    async def explain(self, choice: Choice, verdict: Verdict, **inputs: Any) -> Verdict:
-        raise AssertionError("no reason is wanted")
-
-    async def write(
-        self,
-        messages: ChatPromptTemplate,
-        *,
-        max_tokens: int,
-        temperature: float | None = None,
-        hidden: bool = False,
-        **inputs: Any,
-    ) -> str:
+    async def write(self, messages: ChatPromptTemplate, *, max_tokens: int, hidden: bool = False, **inputs: Any) -> str:
         assert hidden
         self.asked.append(("compare" if messages is COMPARE else "questions", inputs))
         await asyncio.sleep(0)

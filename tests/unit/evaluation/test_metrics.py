@@ -1,5 +1,3 @@
-"""The metrics of a small evaluation, calculated by hand."""
-
 from math import nan
 from typing import Any
 
@@ -25,7 +23,6 @@ def answers(system: str, *said_: str, **changes: Any) -> list[Record]:
 
 
 def expect(found: SystemSummary, **values: tuple[float | None, int]) -> None:
-    """Hold these metrics of a system to their values and numbers."""
     wanted = {key: value for key, (value, _) in values.items()}
     assert {key: found[key].value for key in values} == pytest.approx(wanted)
     assert [found[key].n for key in values] == [n for _, n in values.values()]
@@ -73,7 +70,6 @@ def test_relevance_by_hand() -> None:
 
 
 def drafted(id_: str, system: str, *texts: str, **changes: Any) -> Record:
-    """A record of an answer written from these passages."""
     read = [seen(text) for text in texts]
     return record(id_, system, seen=[seen("by Church"), *read], read=read, answer="Turing", **changes)
 

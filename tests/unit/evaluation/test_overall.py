@@ -1,5 +1,3 @@
-"""The analysis of a set: every figure is counted from the records, and no missing verdict is a tie."""
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

@@ -1,5 +1,3 @@
-"""Question sets of every form, known by their content, and files that are none."""
-
 import json
 import os
 import re

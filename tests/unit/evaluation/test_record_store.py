@@ -1,8 +1,5 @@
-"""Records survive whatever ends a run, and stand for the same system and question alone."""
-
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -76,13 +73,20 @@ def test_a_line_torn_anywhere_costs_that_record_alone(path: Path) -> None:
         assert path.read_bytes() == whole, cut
 
 
-def test_a_damaged_line_in_the_middle_is_passed_over(path: Path) -> None:
+def test_damaged_lines_in_the_middle_and_records_of_other_types_are_passed_over(path: Path) -> None:
+    """Whoever summarises the records takes them as they are typed."""
     filled(path, "1", "2", "3")
-    lines = path.read_bytes().split(b"\n")
-    path.write_bytes(b"\n".join([lines[0], b"\0\0{", b"[1]", b'{"fingerprint": "print", "record": {}}', *lines[2:]]))
+    first, second, third = path.read_text().splitlines()
+    damaged = ["\0\0{", "[1]", '{"fingerprint": "print", "record": {}}']
+    wrong = {"seen": ["x"], "read": [{}], "stamp": {"version": 1}, "queries": None, "cost": {}}
+    for field, value in wrong.items():
+        entry = json.loads(second)
+        entry["record"][field] = value
+        damaged.append(json.dumps(entry))
+    path.write_text("\n".join([first, *damaged, third, ""]))
     with Store(path) as store:
-        assert store.damaged == 3
-        assert [store.done(OURS, example(id_)) is not None for id_ in "123"] == [True, False, True]
+        assert store.damaged == len(damaged)
+        assert [store.latest(OURS, example(id_)) is not None for id_ in "123"] == [True, False, True]
 
 
 def test_one_process_writes_at_a_time(path: Path) -> None:
@@ -99,16 +103,3 @@ def test_what_cannot_be_written_is_named_and_leaves_no_lock(tmp_path: Path, path
             Store(place)
     path.rmdir()
     Store(path).close()
-
-
-@pytest.mark.parametrize(
-    ("field", "value"), [("seen", ["x"]), ("read", [{}]), ("stamp", {"version": 1}), ("queries", None), ("cost", {})]
-)
-def test_a_record_of_other_types_is_a_damaged_line(path: Path, field: str, value: Any) -> None:
-    """Whoever summarises the records takes them as they are typed."""
-    filled(path, "1")
-    entry = json.loads(path.read_text())
-    entry["record"][field] = value
-    path.write_text(json.dumps(entry) + "\n")
-    with Store(path) as store:
-        assert (store.damaged, store.latest(OURS, example("1"))) == (1, None)

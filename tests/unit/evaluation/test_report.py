@@ -1,5 +1,3 @@
-"""The report stands alone, shows documents as text, and names every failure."""
-
 import json
 import re
 import unicodedata
@@ -58,14 +56,22 @@ def records(system: str = "self-rag") -> list[Record]:
     ]
 
 
-@pytest.fixture(scope="module")
-def shown() -> str:
-    """The page of two systems."""
+def write(folder: Path) -> list[Path]:
     systems = "self-rag", f"plain {EVIL}"
     everything = [one for system in systems for one in records(system)]
-    pairs = [compared("1", systems[0], systems[-1], systems[0], systems[0])]
-    judged = Judgements(pairs=pairs, agreement=0.9)
-    return page(f"set {EVIL}", EXAMPLES, everything, summarise(EXAMPLES, everything, judged), judged)
+    judged = Judgements(pairs=[compared("1", *systems, systems[0], systems[0])], agreement=0.9)
+    summary = summarise(EXAMPLES, everything, judged)
+    return write_report(folder, Dataset(f"set {EVIL}", tuple(EXAMPLES)), EXAMPLES, everything, summary, judged)
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    return write(tmp_path_factory.mktemp("reports") / "new" / "report")
+
+
+@pytest.fixture
+def shown(written: list[Path]) -> str:
+    return (written[0].parent / "report.html").read_text("utf-8")
 
 
 @pytest.fixture
@@ -121,16 +127,13 @@ def test_of_many_failures_the_first_are_shown_and_the_rest_counted() -> None:
     assert "10 more are in the records." in content
 
 
-def test_a_report_is_five_files(tmp_path: Path) -> None:
-    everything = [*records(), record("6", "plain", answer="half \ud800")]
-    given = (Dataset("set \ud800", tuple(EXAMPLES)), EXAMPLES, everything, summarise(EXAMPLES, everything))
-    folder = tmp_path / "new" / "report"
-    paths = write_report(folder, *given)
+def test_a_report_is_five_files_and_the_same_each_time(written: list[Path]) -> None:
+    folder = written[0].parent
     names = ["metrics.csv", "overview.svg", "records.csv", "report.html", "summary.json"]
-    assert sorted(path.name for path in folder.iterdir()) == sorted(path.name for path in paths) == names
-    assert json.loads((folder / "summary.json").read_text(encoding="utf-8"))["examples"] == 6
-    once = [path.read_bytes() for path in paths]
-    assert [path.read_bytes() for path in write_report(folder, *given)] == once
+    assert sorted(path.name for path in folder.iterdir()) == sorted(path.name for path in written) == names
+    assert json.loads((folder / "summary.json").read_text("utf-8"))["examples"] == 6
+    once = [path.read_bytes() for path in written]
+    assert [path.read_bytes() for path in write(folder)] == once
 
 
 def test_a_report_hides_nothing_whatever_it_is_of(tmp_path: Path) -> None:

@@ -1,10 +1,7 @@
-"""The questions of a set with routes: whether the expected one was taken, and each run's path in a line."""
-
 from typing import Any
 
 import pytest
 
-from evaluation.records import Example, Record
 from evaluation.reporting.routes import path_line, route_lists, routed
 from tests.unit.evaluation.sample_records import example, record
 
@@ -46,20 +43,14 @@ def test_the_path_in_a_line(decisions: list[dict[str, Any]], outcome: str, line:
     assert path_line(record(decisions=decisions, outcome=outcome)) == line
 
 
-def asked() -> tuple[list[Example], list[Record]]:
+def test_systems_that_decide_and_questions_with_a_route_are_listed_and_escaped_on_the_page() -> None:
     examples = [example("a", route="retrieve"), example("b", "</script><b>?", route="direct"), example("c")]
     records = [record(one.id, "self-rag", decisions=[DECIDE]) for one in examples]
-    return examples, [*records, *(record(one.id, "plain", decisions=[{"node": "generate"}]) for one in examples)]
-
-
-def test_systems_that_decide_and_questions_with_a_route_are_listed() -> None:
-    found = routed(*asked())
+    records += [record(one.id, "plain", decisions=[{"node": "generate"}]) for one in examples]
+    found = routed(examples, records)
     assert list(found) == ["self-rag"]
     assert [(line.question, line.mark) for line in found["self-rag"]] == [("Question a?", "✓"), ("</script><b>?", "✗")]
-
-
-def test_the_page_lists_them_escaped() -> None:
-    html = "".join(route_lists(*asked()))
+    html = "".join(route_lists(examples, records))
     assert "self-rag: 1 of 2 questions routed as expected" in html
     assert "&lt;/script&gt;&lt;b&gt;?" in html
     assert html.count("✓") == html.count("✗") == 1

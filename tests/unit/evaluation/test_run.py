@@ -1,5 +1,3 @@
-"""Asking: nothing twice, some at a time, failures as rows, and all that was finished kept."""
-
 import asyncio
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,12 +19,18 @@ def store(tmp_path: Path) -> Iterator[Store]:
         yield made
 
 
-async def test_what_was_answered_is_not_asked_again(store: Store) -> None:
+async def test_what_was_answered_is_not_asked_again_and_progress_hears_of_the_rest_and_its_cost(store: Store) -> None:
     await run([ScriptedSystem()], EXAMPLES[:3], store)
+    heard: list[tuple[int, int, int, int]] = []
+
+    def progress(tally: Tally) -> None:
+        heard.append((tally.done, tally.total, tally.kept, tally.usage["model_calls"]))
+
     again = ScriptedSystem()
-    records = await run([again], EXAMPLES, store)
-    assert again.asked == ["3", "4", "5", "6", "7"]
-    assert len(records["ours"]) == 8
+    records = await run([again], EXAMPLES[:6], store, progress=progress)
+    assert again.asked == ["3", "4", "5"]
+    assert len(records["ours"]) == 6
+    assert heard == [(3, 6, 3, 0), (4, 6, 3, 2), (5, 6, 3, 4), (6, 6, 3, 6)]
     changed = ScriptedSystem(fingerprint="changed")
     await run([changed], EXAMPLES[:3], store)
     assert changed.asked == ["0", "1", "2"]
@@ -111,14 +115,3 @@ async def test_a_record_of_a_failed_model_counts_as_a_failure(store: Store) -> N
 
     with pytest.raises(ModelError, match=r"^Gone\.$"):
         await run([Reports()], EXAMPLES, store)
-
-
-async def test_progress_hears_of_every_answer_and_what_it_cost(store: Store) -> None:
-    await run([ScriptedSystem()], EXAMPLES[:3], store)
-    heard: list[tuple[int, int, int, int]] = []
-
-    def progress(tally: Tally) -> None:
-        heard.append((tally.done, tally.total, tally.kept, tally.usage["model_calls"]))
-
-    await run([ScriptedSystem()], EXAMPLES[:6], store, progress=progress)
-    assert heard == [(3, 6, 3, 0), (4, 6, 3, 2), (5, 6, 3, 4), (6, 6, 3, 6)]

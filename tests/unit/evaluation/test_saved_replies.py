@@ -1,5 +1,3 @@
-"""A reply is on the disk before the next question, and a file that cannot be written is named."""
-
 from pathlib import Path
 
 import pytest

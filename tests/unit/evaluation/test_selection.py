@@ -1,5 +1,3 @@
-"""Draws: by seed, balanced, and the larger ones beginning as the smaller."""
-
 import pytest
 
 from core.errors import RequestError
@@ -9,11 +7,8 @@ from evaluation.records import Example
 EXAMPLES = [Example(id=str(i), question=f"{i}?", answerable=i % 3 == 0) for i in range(30)]
 
 
-def test_all_are_asked_in_their_order() -> None:
+def test_all_are_asked_in_their_order_and_a_draw_depends_on_its_seed_alone() -> None:
     assert select(EXAMPLES) == EXAMPLES
-
-
-def test_a_draw_depends_on_its_seed_alone() -> None:
     assert select(EXAMPLES, most=10) == select(EXAMPLES, most=10, seed=0)
     assert select(EXAMPLES, most=10) != select(EXAMPLES, most=10, seed=1)
     assert select(EXAMPLES, most=10) != EXAMPLES[:10]

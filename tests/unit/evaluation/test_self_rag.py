@@ -1,5 +1,3 @@
-"""The graph's final state as a record."""
-
 from typing import Any
 
 from core.errors import ModelError
@@ -115,16 +113,13 @@ async def test_a_fallback_was_not_the_route() -> None:
     assert ([seen["text"] for seen in said["seen"]], said["read"]) == ([SALT], [])
 
 
-async def test_a_verdict_that_was_not_given_has_no_score() -> None:
+async def test_a_verdict_that_was_not_given_and_a_forced_route_have_no_score() -> None:
     judge = critic(retrieve="unknown", relevance="unknown")
     said = await ask(ScriptedGenerator(), judge, limits=Limits(rewrites=0))
     assert said["route_score"] is None
     assert {(seen["relevance"], seen["relevant"]) for seen in said["seen"]} == {(None, False)}
-
-
-async def test_a_forced_route_has_no_score() -> None:
-    said = await ask(ScriptedGenerator(drafts=[GOOD]), mode="always")
-    assert (said["route"], said["route_score"]) == ("retrieve", None)
+    forced = await ask(ScriptedGenerator(drafts=[GOOD]), mode="always")
+    assert (forced["route"], forced["route_score"]) == ("retrieve", None)
 
 
 def test_a_model_that_fails_beside_a_limit_is_an_error_too() -> None:

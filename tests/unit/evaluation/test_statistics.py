@@ -1,5 +1,3 @@
-"""Estimates against hand-calculated values and the properties that they must have."""
-
 import random
 from itertools import product
 from statistics import fmean
@@ -61,11 +59,6 @@ def test_the_interval_of_a_mean_is_as_wide_as_theory_says() -> None:
     found = mean([0.0, 1.0] * 100)
     # 1.96 · sqrt(¼ / 200) = 0.069
     assert (found.low, found.high) == (pytest.approx(0.5 - 0.069, abs=0.01), pytest.approx(0.5 + 0.069, abs=0.01))
-
-
-def test_a_ratio_is_of_sums_and_resamples_its_denominator() -> None:
-    found = ratio([1, 0, 1, 0], [1, 1, 1, 0])
-    assert (found.value, found.n) == (pytest.approx(2 / 3), 3)
 
 
 def test_medians_are_of_the_values() -> None:

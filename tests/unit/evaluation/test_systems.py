@@ -1,5 +1,3 @@
-"""One draft and no more: what is asked, what is recorded."""
-
 import asyncio
 
 from evaluation.measures.scores import read_by
@@ -14,9 +12,10 @@ AIR = document("Air scatters blue light.", page=3, similarity=0.8)
 SALT = document("Salt melts ice.")
 
 
-async def test_plain_reads_all_that_was_found_and_gives_its_draft() -> None:
+async def test_plain_reads_all_that_was_found_and_gives_its_draft_as_sure_as_its_tokens_are() -> None:
     answer = "Air scatters light. It is blue."
     writer, search = ScriptedGenerator(drafts=[answer]), ScriptedRetriever(always=[AIR, SALT])
+    writer.scored = 0.6
     found = await plain(services(writer, retriever=search), Context(k=2)).ask(EXAMPLE)
     (inputs,) = writer.inputs("draft")
     assert AIR.page_content in inputs["passages"]
@@ -30,6 +29,7 @@ async def test_plain_reads_all_that_was_found_and_gives_its_draft() -> None:
         "plain",
         question=EXAMPLE.question,
         answer=answer,
+        confidence=0.6,
         queries=[EXAMPLE.question],
         seen=[air, salt],
         said=[said("Air scatters light."), said("It is blue.")],
@@ -41,18 +41,12 @@ async def test_plain_reads_all_that_was_found_and_gives_its_draft() -> None:
     assert read_by(found) == [air, salt]
 
 
-async def test_its_confidence_is_the_probability_of_its_tokens() -> None:
-    writer = ScriptedGenerator(drafts=["Air scatters light."])
-    writer.scored = 0.6
-    found = await plain(services(writer, retriever=ScriptedRetriever(always=[AIR])), Context()).ask(EXAMPLE)
-    assert found["confidence"] == 0.6
-
-
 async def test_closed_book_searches_nothing() -> None:
     search = ScriptedRetriever()
     writer = ScriptedGenerator(direct=["Because of the air."])
     found = await closed_book(services(writer, retriever=search), Context()).ask(EXAMPLE)
     assert (found["system"], found["route"], found["answer"]) == ("closed-book", "direct", "Because of the air.")
+    assert found["confidence"] == 1.0
     assert (search.queries, found["queries"], found["seen"], read_by(found)) == ([], [], [], [])
 
 
@@ -86,6 +80,7 @@ def test_a_fingerprint_depends_on_what_the_system_uses() -> None:
     made = services()
     assert plain(made, Context()).fingerprint == plain(made, Context(mode="always")).fingerprint
     assert plain(made, Context()).fingerprint != plain(made, Context(k=8)).fingerprint
+    assert plain(made, Context()).fingerprint != plain(made, Context(temperature=0.7)).fingerprint
     assert closed_book(made, Context()).fingerprint == closed_book(made, Context(k=8)).fingerprint
     assert closed_book(made, Context()).fingerprint != plain(made, Context()).fingerprint
 
@@ -105,4 +100,3 @@ async def test_plain_has_the_length_and_the_temperature_of_the_context() -> None
     for context in (Context(answer_tokens=50, temperature=0.7), Context()):
         await plain(made, context).ask(EXAMPLE)
     assert generator.bounds == [(50, 0.7), (400, None)]
-    assert plain(made, Context(temperature=0.7)).fingerprint != plain(made, Context()).fingerprint

@@ -1,5 +1,3 @@
-"""Figures as text: digits, signs, CSV that no spreadsheet runs."""
-
 import csv
 import io
 import json

@@ -1,5 +1,3 @@
-"""Settings in one word."""
-
 import pytest
 
 from core.errors import RequestError
@@ -17,11 +15,8 @@ def test_what_is_named_differs_and_all_else_is_as_it_was() -> None:
     assert (context.k, context.mode, context.strategy, context.fallback) == (8, "always", "per-passage", "direct")
     assert context.explain is True
     assert (context.effective_thresholds.relevant, context.effective_thresholds.retrieve) == (0.25, 0.28)
-    assert (context.effective_limits.drafts, context.effective_limits.rewrites, context.effective_limits.seconds) == (
-        1,
-        0,
-        600,
-    )
+    limits = context.effective_limits
+    assert (limits.drafts, limits.rewrites, limits.seconds) == (1, 0, 600)
     assert (context.weights.support, context.weights.relevance) == (2, 1)
 
 

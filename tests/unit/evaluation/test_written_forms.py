@@ -1,5 +1,3 @@
-"""A comparison as Markdown, HTML, CSV and JSON: complete, and harmless whatever documents and answers hold."""
-
 import csv
 import io
 import json
@@ -24,9 +22,9 @@ def compared(*comparisons: Comparison, name: str | None = "colours", summed_up: 
 
 def hostile() -> ComparedSet:
     example = Example(id="e1", question=HOSTILE, references=(HOSTILE,))
-    one = comparison(HOSTILE, HOSTILE + "!", example=example, seen=[seen(HOSTILE, 0.9, HOSTILE)])
     judged = opinions("plain", "plain", reason=HOSTILE)
-    return compared(Comparison(example, one.ours, one.plain, judged), name=HOSTILE, summed_up=judged)
+    one = comparison(HOSTILE, HOSTILE + "!", example=example, judged=judged, seen=[seen(HOSTILE, 0.9, HOSTILE)])
+    return compared(one, name=HOSTILE, summed_up=judged)
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -1,5 +1,3 @@
-"""Questions that the model writes about passages: which are kept, and what makes them unanswerable."""
-
 from collections.abc import Sequence
 
 import pytest
@@ -68,27 +66,21 @@ async def test_a_change_of_no_word_of_two_or_to_a_word_of_the_passage_is_not_tak
 
 
 @pytest.mark.parametrize(
-    "reply",
+    "given",
     [
-        "What does the ferry cost?",
-        f"Question: {ASKED}\nAnswer: 13 crowns",
-        "Question: Who pays 12 crowns?\nAnswer: 12 crowns",
-        f"Question: {ASKED}\nAnswer: 12 crowns a person, runs from May to October",
+        {"questions": ["What does the ferry cost?"]},
+        {"questions": [f"Question: {ASKED}\nAnswer: 13 crowns"]},
+        {"questions": ["Question: Who pays 12 crowns?\nAnswer: 12 crowns"]},
+        {"questions": [f"Question: {ASKED}\nAnswer: 12 crowns a person, runs from May to October"]},
+        {"questions": [REPLY], "drafts": ["It costs 13 crowns."]},
+        {"questions": [REPLY], "drafts": ["I don't know."]},
+        {"questions": [REPLY], "found": [MILL]},
     ],
 )
-async def test_a_reply_without_an_answer_of_the_passage_is_not_taken(reply: str) -> None:
-    made, _ = await write([FERRY], questions=[reply])
-    assert made == Written()
-
-
-@pytest.mark.parametrize("draft", ["It costs 13 crowns.", "I don't know."])
-async def test_a_second_asking_that_says_otherwise_ends_it(draft: str) -> None:
-    made, _ = await write([FERRY], questions=[REPLY], drafts=[draft])
-    assert made == Written()
-
-
-async def test_a_question_whose_passage_is_not_found_ends_it() -> None:
-    made, _ = await write([FERRY], questions=[REPLY], found=[MILL])
+async def test_without_an_answer_of_the_passage_that_is_found_and_given_again_no_question_is_taken(
+    given: dict[str, Sequence[str]],
+) -> None:
+    made, _ = await write([FERRY], **given)
     assert made == Written()
 
 

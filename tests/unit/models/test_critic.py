@@ -1,5 +1,3 @@
-"""One label from a short list, by whatever reply_format the server has, and unknown for everything else."""
-
 import json
 import math
 from dataclasses import replace
@@ -42,6 +40,7 @@ def critic(*script: Any, budget: NodeBudget | None = None) -> tuple[Critic, Scri
 
 SURE = reply("yes", top=[("yes", -0.01)])
 LABEL = reply('{"label": "yes"}')
+ln = math.log
 
 
 async def asked(script: list[Any], times: int) -> tuple[list[str], ScriptedChat]:
@@ -54,10 +53,6 @@ async def asked(script: list[Any], times: int) -> tuple[list[str], ScriptedChat]
 
 def by_logprobs(model: ScriptedChat) -> list[bool]:
     return ["logprobs" in bound for _, bound in model.calls]
-
-
-def ln(p: float) -> float:
-    return math.log(p)
 
 
 async def test_case_and_leading_space_variants_are_summed() -> None:
@@ -190,12 +185,22 @@ async def test_one_request_refused_in_every_form_is_unknown_and_the_next_is_aske
     model.done()
 
 
-@pytest.mark.parametrize("said", ["x" * 26_000, "yes" + " " * 26_000 + "yes"])
-async def test_a_verdict_far_longer_than_was_asked_for_is_none(said: str) -> None:
-    judge, model = critic(reply(""), reply(said))
+@pytest.mark.parametrize(
+    ("script", "why"),
+    [
+        ([StatusError(500, "overloaded")] * 3, "overloaded"),
+        ([EMPTY, reply("x" * 26_000)], "400 tokens were asked for"),
+        ([EMPTY, reply("yes" + " " * 26_000 + "yes")], "400 tokens were asked for"),
+    ],
+    ids=["fails", "long", "long and blank"],
+)
+async def test_a_failure_after_the_retries_and_a_far_too_long_verdict_are_unknown_and_say_why(
+    script: list[Any], why: str
+) -> None:
+    judge, model = critic(*script)
     found = await judge.choose(BLUE, thing="the sky")
     assert found["label"] == UNKNOWN
-    assert "400 tokens were asked for" in str(found["reason"])
+    assert why in str(found["reason"])
     model.done()
 
 
@@ -242,14 +247,6 @@ def test_a_null_label_is_not_the_word_none() -> None:
     )
     assert by_reply(none, '{"label": null}')["label"] == UNKNOWN
     assert by_reply(none, '{"label": "none"}')["label"] == "none"
-
-
-async def test_a_failure_after_the_retries_is_unknown_and_says_why() -> None:
-    judge, model = critic(*[StatusError(500, "overloaded")] * 3)
-    found = await judge.choose(BLUE, thing="the sky")
-    assert found["label"] == UNKNOWN
-    assert "overloaded" in str(found["reason"])
-    model.done()
 
 
 @pytest.mark.parametrize("status", [401, 403, 404])

@@ -1,5 +1,3 @@
-"""A reply is read within bounds, lets others take their turn, and leads nowhere else."""
-
 import asyncio
 import functools
 from collections.abc import AsyncIterator, Iterator
@@ -43,17 +41,20 @@ class Body(httpx2.AsyncByteStream, httpx2.SyncByteStream, httpx.AsyncByteStream,
 
 
 def answering(library: Any, status: int = 200, pieces: int | None = None, **headers: str) -> Any:
-    """A transport that answers every request so."""
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     return library.MockTransport(lambda request: library.Response(status, headers=named, stream=Body(pieces)))
 
 
-async def test_as_much_as_may_be_read_is_read() -> None:
+async def test_as_much_as_may_be_read_is_read_and_more_is_an_error_of_this_call() -> None:
     body = Body(10)
     stream = BoundedStream(body, 1000, 60)
     assert b"".join([piece async for piece in stream]) == b"x" * 1000
     await stream.aclose()
     assert body.closed
+    endless = Body(None)
+    with pytest.raises(TransientModelError, match="longer than 1,000 bytes"):
+        [piece async for piece in BoundedStream(endless, 1000, 60)]
+    assert endless.sent == 11
 
 
 async def test_closing_ends_a_reading_that_stopped_half_way() -> None:
@@ -64,13 +65,6 @@ async def test_closing_ends_a_reading_that_stopped_half_way() -> None:
     await stream.aclose()
     with pytest.raises(StopAsyncIteration):
         await anext(pieces)
-
-
-async def test_more_is_an_error_of_this_call() -> None:
-    body = Body(None)
-    with pytest.raises(TransientModelError, match="longer than 1,000 bytes"):
-        [piece async for piece in BoundedStream(body, 1000, 60)]
-    assert body.sent == 11
 
 
 async def test_more_parts_than_a_reply_has_are_an_error_of_this_call() -> None:

@@ -1,4 +1,3 @@
-import hashlib
 import json
 import os
 from collections.abc import Mapping, Sequence
@@ -8,7 +7,7 @@ from typing import Any
 import pytest
 from langchain_core.prompts import ChatPromptTemplate
 
-from models.prefix_cache import Prefixes, fixed_tokens
+from models.prefix_cache import Prefixes
 
 PROMPTS = [ChatPromptTemplate.from_messages([("system", f"Rule {n}."), ("human", "About {text}")]) for n in range(3)]
 
@@ -84,25 +83,13 @@ def restored(folder: Path, identity: str = "model") -> list[str]:
     return [text for text in [*server.cache, server.slot] if text]
 
 
-def test_what_one_server_read_the_next_one_knows(folder: Path) -> None:
+def test_a_fixed_part_that_one_server_read_the_next_of_its_model_knows_and_does_not_write_again(folder: Path) -> None:
     kept(folder, Server(folder))
     assert restored(folder) == [f"<system>Rule {n}.<user>About " for n in range(3)]
-
-
-def test_the_fixed_part_ends_where_the_first_use_may_differ(folder: Path) -> None:
-    assert "".join(map(chr, fixed_tokens(PROMPTS[1], Server(folder)))) == "<system>Rule 1.<user>About "
-
-
-def test_what_is_kept_already_is_not_written_again(folder: Path) -> None:
-    kept(folder, Server(folder))
+    assert restored(folder, "another model") == []
     server = Server(folder)
     kept(folder, server)
     assert not any(path.endswith("save") for path in server.asked)
-
-
-def test_another_model_or_engine_gets_nothing(folder: Path) -> None:
-    kept(folder, Server(folder))
-    assert restored(folder, "another model") == []
 
 
 @pytest.mark.parametrize("damage", [b"", b"x", None])
@@ -118,18 +105,13 @@ def test_a_damaged_file_never_reaches_the_server_and_is_made_anew(folder: Path, 
     assert len(restored(folder)) == 3
 
 
-def test_only_the_user_may_read_what_is_kept(folder: Path) -> None:
-    if os.name != "posix":
-        pytest.skip("permissions of POSIX")
+@pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX")
+def test_only_the_user_may_read_what_is_kept_and_what_others_could_read_is_closed(folder: Path) -> None:
     server = Server(folder)
     kept(folder, server)
     assert server.modes == {0o600}  # also before there is anything in it
     assert folder.stat().st_mode & 0o777 == folder.parent.stat().st_mode & 0o777 == 0o700
     assert {path.stat().st_mode & 0o777 for path in folder.iterdir()} == {0o600}
-
-
-def test_what_others_could_read_is_closed(folder: Path) -> None:
-    kept(folder, Server(folder))
     for path in (*folder.iterdir(), folder):
         path.chmod(0o644 if path.is_file() else 0o755)
     kept(folder, Server(folder))
@@ -146,21 +128,7 @@ def test_a_fifo_in_the_place_of_what_is_kept_is_not_waited_for(folder: Path) -> 
     assert len(restored(folder)) == 3
 
 
-def test_a_file_is_named_by_its_digest(folder: Path) -> None:
-    kept(folder, Server(folder))
-    for path in folder.iterdir():
-        assert path.stem.endswith(hashlib.sha256(path.read_bytes()).hexdigest())
-
-
 def test_those_used_longest_ago_go_first(folder: Path) -> None:
-    kept(folder, Server(folder), identity="old")
-    for path in folder.iterdir():
-        os.utime(path, (1, 1))
-    kept(folder, Server(folder), most_bytes=sum(path.stat().st_size for path in folder.iterdir()))
-    assert (len(restored(folder)), len(restored(folder, "old"))) == (3, 0)
-
-
-def test_one_that_is_used_is_not_among_them(folder: Path) -> None:
     kept(folder, Server(folder), identity="used")
     size = sum(path.stat().st_size for path in folder.iterdir())
     kept(folder, Server(folder), identity="unused")

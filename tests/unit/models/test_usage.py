@@ -1,5 +1,3 @@
-"""The budget of a question: concurrent calls cannot exceed it together."""
-
 import asyncio
 import time
 from typing import Any
@@ -26,11 +24,12 @@ async def test_calls_under_way_count_against_the_calls() -> None:
         await one.admit(1)
 
 
-async def test_tokens_of_calls_under_way_are_held_back() -> None:
+async def test_tokens_of_calls_under_way_are_held_back_and_those_of_a_refused_one_are_not() -> None:
     one = total(tokens=100)
     await one.admit(60)
     with pytest.raises(LimitReachedError, match="limit_tokens"):
         await one.admit(101)
+    assert (one.held_calls, one.held_tokens) == (1, 60)
     await one.admit(40)
     third = asyncio.create_task(one.admit(50))
     await asyncio.sleep(0)
@@ -63,13 +62,6 @@ async def test_a_reserve_is_kept_back_from_calls_tokens_and_seconds() -> None:
     with pytest.raises(LimitReachedError, match="limit_seconds"):
         await late.admit(1, reserve)
     await late.admit(1)
-
-
-async def test_a_call_that_was_not_admitted_holds_nothing() -> None:
-    one = total(tokens=100)
-    with pytest.raises(LimitReachedError):
-        await one.admit(101)
-    assert (one.held_calls, one.held_tokens) == (0, 0)
 
 
 async def test_after_the_deadline_nothing_is_admitted() -> None:

@@ -3,8 +3,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from core.types import Verdict
 from evaluation.records import Example, Gold
 from models.calibration import expit
+from tests.scripted import draft, passage, verdict
 from training.fit_critic import Row, claim_rows, fitted, passage_rows, thresholds
 
 TOWER = "The tower is 80 m tall. It was built in 1911."
@@ -15,29 +17,25 @@ ASKED = Example(
 UNANSWERABLE = Example("b", "Who built the tower?", answerable=False, plausible=("1911",))
 
 
-def yes(p: float) -> dict[str, Any]:
-    return {"label": "relevant", "probabilities": {"relevant": p, "irrelevant": 1 - p}, "reason": None}
-
-
-def found(identity: str, text: str, source: str) -> dict[str, Any]:
-    return {"id": identity, "text": text, "source": source, "page": None, "row": None, "similarity": 0.5}
+def yes(p: float) -> Verdict:
+    return verdict("relevant", {"relevant": p, "irrelevant": 1 - p})
 
 
 def trace(text: str, quote: tuple[int, int]) -> dict[str, Any]:
     """A question whose draft is one claim, with its quote in the first passage."""
     support = {"fully supported": 0.7, "partially supported": 0.1, "no support": 0.2}
-    passages = [found("1", TOWER, "tower.txt"), found("2", LEASE, "lease.txt"), found("3", "80 m of rope", "rope.txt")]
-    skipped = {"label": "irrelevant", "probabilities": None, "reason": "Not graded."}
+    texts = {"tower.txt": TOWER, "lease.txt": LEASE, "rope.txt": "80 m of rope"}
+    passages = [passage(found, id=name, source=name, similarity=0.5) for name, found in texts.items()]
     claim = {
         "text": text,
         "context": "",
-        "verdict": {"label": "fully supported", "probabilities": support, "reason": None},
-        "quote": {"passage": "1", "start": quote[0], "end": quote[1]},
+        "verdict": verdict("fully supported", support),
+        "quote": {"passage": "tower.txt", "start": quote[0], "end": quote[1]},
     }
     return {
         "passages": passages,
-        "verdicts": {"1": yes(0.9), "2": skipped, "3": yes(0.6)},
-        "drafts": [{"text": text, "passages": passages[:1], "relevance": 0.9, "declined": False}],
+        "verdicts": {"tower.txt": yes(0.9), "lease.txt": verdict("irrelevant"), "rope.txt": yes(0.6)},
+        "drafts": [draft(text) | {"passages": passages[:1]}],
         "claims": [[claim]],
     }
 

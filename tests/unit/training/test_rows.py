@@ -38,13 +38,12 @@ class Found(Passages):
         return set(names)
 
 
-def row(asked: Asked, found: list[str]) -> dict[str, Any] | None:
+def row(asked: Asked, found: list[str]) -> Any:
     return row_of(Family("test", TEXTS, [asked]), asked, Found(found), Kinds(TEXTS.values()))
 
 
 def test_a_passage_is_labelled_by_its_document_and_its_answer() -> None:
     made = row(WHEN, ["ferry.txt", "market.txt", "bridge.txt", "park.txt"])
-    assert made is not None
     assert [one["label"] for one in made["passages"]] == [0, None, 1, 0]  # 1911 stands in the market by chance
     assert "forced" not in made
 
@@ -54,7 +53,6 @@ def test_what_is_written_with_its_claims_is_left_out_where_the_search_finds_only
     gold = ("It carries 4200 cars a day over the river in Prague.", "The park has 30 old oak trees.")
     asked = replace(WHEN, gold=gold, claims=claims, documents=("bridge.txt", "park.txt"))
     made = row(asked, ["bridge.txt", "park.txt", "ferry.txt", "mill.txt"])
-    assert made is not None
     assert [one["label"] for one in made["passages"]] == [1, 1, 0, 0]
     assert [one["text"] for one in made["claims"]] == ["1911", "1931"]
     assert row(replace(asked, gold=(*gold, "Nobody found this.")), ["bridge.txt", "park.txt", "ferry.txt"]) is None
@@ -64,7 +62,6 @@ def test_a_sentence_that_the_annotator_left_unmarked_does_not_belong_to_the_answ
     marked, unmarked = BRIDGE.split(". ", 1)[0] + ".", BRIDGE.split(". ", 1)[1]
     asked = replace(WHEN, gold=(marked,))
     made = row(asked, ["bridge.txt", "ferry.txt", "park.txt", "mill.txt"])
-    assert made is not None
     claims = [(one["text"], one["label"]) for one in made["claims"] if "marked" in one["kind"]]
     assert claims == [(marked, "full"), (unmarked, "none")]
 
@@ -82,7 +79,6 @@ def test_each_written_document_holds_what_its_answers_rest_on() -> None:
 def test_nothing_holds_the_answer_of_a_question_without_one(kind: str) -> None:
     asked = Asked("1", "Who painted the Alder Bridge?", (), kind, ("bridge.txt",))
     made = row(asked, ["bridge.txt", "ferry.txt", "market.txt", "park.txt"])
-    assert made is not None
     assert made["passages"][0]["label"] == 0
     assert made["claims"]
     assert {one["label"] for one in made["claims"]} == {"none"}
@@ -121,6 +117,5 @@ def test_a_question_on_a_table_has_its_value_and_a_twisted_one_has_none() -> Non
     for one in family.asked:
         text = family.documents[one.documents[0]]
         assert one.kind == "twisted" or one.answers[0] in text
-        assert {claim.label for claim in one.claims} == (
-            {"none"} if one.kind == "twisted" else {"full", "partial", "none"}
-        )
+        labels = {"none"} if one.kind == "twisted" else {"full", "partial", "none"}
+        assert {claim.label for claim in one.claims} == labels

@@ -1,5 +1,3 @@
-"""What counts as found, and which way is said to be the best."""
-
 from typing import Any, cast
 
 import pytest

@@ -1,5 +1,3 @@
-"""What a filter lets through is what is compared, and the nearest are the nearest of that."""
-
 import json
 from pathlib import Path
 

@@ -1,5 +1,3 @@
-"""What the latency server charges for a reply, and what its cache holds."""
-
 from typing import Any
 
 from langchain_core.prompts import ChatPromptTemplate

@@ -1,18 +1,9 @@
-"""The chain of calls, and the figures of a server."""
-
-from typing import Any
-
 import pytest
 
 from benchmarks.latency.__main__ import longest_chain
 from benchmarks.latency.timed_server import Call
 from benchmarks.turns import is_accepted
-from evaluation.records import Example
-from evaluation.run import failed
-
-
-def call(asked: float, ended: float) -> Call:
-    return Call(asked, ended, uncached_tokens=10)
+from tests.unit.evaluation.sample_records import record
 
 
 @pytest.mark.parametrize(
@@ -28,7 +19,7 @@ def call(asked: float, ended: float) -> Call:
 def test_the_chain_is_the_longest_of_calls_that_wait_for_each_other(
     calls: list[tuple[float, float]], chain: int
 ) -> None:
-    assert longest_chain([call(*one) for one in calls]) == chain
+    assert longest_chain([Call(*one, uncached_tokens=10) for one in calls]) == chain
 
 
 @pytest.mark.parametrize(
@@ -42,5 +33,4 @@ def test_the_chain_is_the_longest_of_calls_that_wait_for_each_other(
     ],
 )
 def test_an_answer_counts_that_our_graph_grounded_at_its_first_draft(outcome: str, drafts: int, accepted: bool) -> None:
-    changes: Any = {"outcome": outcome, "decisions": [{"node": "generate"}] * drafts}
-    assert is_accepted(failed("ours", Example("a", "Why?"), ValueError(), 0.0) | changes) is accepted
+    assert is_accepted(record(outcome=outcome, decisions=[{"node": "generate"}] * drafts)) is accepted
