@@ -25,8 +25,6 @@ from tests.scripted import ScriptedChat, ScriptedGenerator, document, roomy_budg
 
 
 class Shelf(BaseRetriever):
-    """A retriever that LangChain traces."""
-
     def _get_relevant_documents(self, query: str, **_: Any) -> list[Document]:
         return [document(AIR), document(SALT)]
 
@@ -47,7 +45,6 @@ async def alone(_: Any = None, config: RunnableConfig | None = None) -> None:
 
 
 async def compared() -> None:
-    """Ask a system that Self-RAG is compared with."""
     await plain(made, Context()).ask(Example(id="1", question=QUESTION))
 
 
