@@ -148,8 +148,11 @@ class Unreading(BaseRetriever):
 
 @pytest.mark.parametrize(
     ("name", "retriever"),
-    [("other.txt", Reading(always=[RENT])), ("notes.txt", Unreading())],
-    ids=["name", "retriever"],
+    [
+        ("other.txt", Reading(always=[RENT])),
+        ("notes.txt", Unreading()),
+        ("notes.txt", ScriptedRetriever(always=[RENT])),
+    ],
 )
 async def test_a_name_that_no_document_has_or_that_cannot_be_read_is_searched_for_as_any_other_words(
     name: str, retriever: Any

@@ -43,7 +43,11 @@ def by_name(exported: InMemorySpanExporter) -> dict[str, ReadableSpan]:
 ANSWER = (reply(AIR, read=20, written=5), reply("5", read=30))
 
 
-def test_each_node_and_model_call_is_a_span_of_its_question(exported: InMemorySpanExporter) -> None:
+def test_each_node_and_model_call_is_a_span_of_its_question_where_that_is_asked_for(
+    exported: InMemorySpanExporter,
+) -> None:
+    ask("off", *ANSWER)
+    assert exported.get_finished_spans() == ()
     ask("otel", *ANSWER)
     spans = by_name(exported)
     question, node = spans["answer question"], spans["node direct_generate"]
@@ -68,11 +72,6 @@ def test_texts_are_recorded_only_when_they_are_asked_for(
     attributes = dict(call.attributes or {})
     assert QUESTION in str(attributes["gen_ai.input.messages"])
     assert AIR in str(attributes["gen_ai.output.messages"])
-
-
-def test_nothing_is_recorded_unless_it_is_asked_for(exported: InMemorySpanExporter) -> None:
-    ask("off", *ANSWER)
-    assert exported.get_finished_spans() == ()
 
 
 @pytest.mark.parametrize(
