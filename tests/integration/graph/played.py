@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, cast
@@ -194,10 +194,10 @@ class Stage:
         return self.played([one async for one in self.graph.astream(**self.how, stream_mode=["updates", "values"])])
 
 
-def stage(world: World, build: Callable[[Services], SelfRAGGraph] = build_graph) -> Stage:
+def stage(world: World) -> Stage:
     """The graph over the world's model and retriever, at the beginning of time."""
     CLOCK.ahead = 0.0
     model, finder = Player(world=world), Finder(world)
     chat = Chat(lambda: model, "player", retries=world.retries, call_seconds=120)
     services = Services(generator=Generator(chat), critic=Critic(chat), retriever=finder)
-    return Stage(world, model, finder, build(services))
+    return Stage(world, model, finder, build_graph(services))

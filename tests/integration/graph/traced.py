@@ -38,7 +38,7 @@ made = services(ScriptedGenerator(drafts=[GOOD] * 99), critic(), shelf)
 graph = build_graph(made, InMemorySaver(), **({"tracing": True} if "traced" in sys.argv else {}))
 
 
-async def alone(_: Any = None, config: RunnableConfig | None = None) -> None:
+async def alone() -> None:
     """Ask a model as a generator or a critic does that is used without a graph."""
     chat = Chat(lambda: ScriptedChat(script=["Yes."]), "scripted")
     await chat.ask([HumanMessage(AIR)], roomy_budget(), max_tokens=9)
