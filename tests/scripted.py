@@ -128,7 +128,6 @@ class ScriptedCritic:
     asked: list[tuple[str, str]] = field(default_factory=list)
     inputs: list[dict[str, Any]] = field(default_factory=list)
     explained: list[str] = field(default_factory=list)
-    used: set[str] = field(default_factory=set)
     budget: NodeBudget | None = None
     turns: dict[str, int] = field(default_factory=dict)
 
@@ -165,7 +164,7 @@ class ScriptedCritic:
         )
 
     def done(self) -> None:
-        left = set(self.script) - self.used
+        left = self.script.keys() - self.turns.keys()
         assert not left, f"the critic was never asked about {left}"
 
     async def _pay(self, kind: str) -> None:
@@ -183,7 +182,6 @@ class ScriptedCritic:
         if isinstance(found, list):
             found = found[min(self.turns.get(subject, 0), len(found) - 1)]
         if found is not None and _fits(choice, found):
-            self.used.add(subject)
             self.turns[subject] = self.turns.get(subject, 0) + 1
             return found
         general = self.otherwise.get(choice.name)

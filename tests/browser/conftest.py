@@ -62,7 +62,6 @@ class Seen:
         page.on("dialog", lambda dialog: self.errors.append(dialog.message))
 
     def require_no_error(self) -> None:
-        """Require that nothing else went wrong."""
         assert [error for error in self.errors if not self.expected or self.expected not in error] == []
 
 
@@ -71,10 +70,8 @@ def open_page(browser: Browser) -> Iterator[Callable[..., tuple[Page, Seen]]]:
     """Open a page at an address, if it is given, and return it with what is seen of it; nothing may go wrong on it."""
     with ExitStack() as stack:
 
-        def opened(
-            address: str = "", width: dict[str, int] = WIDE, scheme: Any = "light", **more: Any
-        ) -> tuple[Page, Seen]:
-            context = browser.new_context(viewport=width, color_scheme=scheme, reduced_motion="reduce", **more)
+        def opened(address: str = "", width: dict[str, int] = WIDE, **more: Any) -> tuple[Page, Seen]:
+            context = browser.new_context(viewport=width, reduced_motion="reduce", **more)
             stack.callback(context.close)
             page = context.new_page()
             page.set_default_timeout(30_000)
@@ -92,7 +89,6 @@ def open_page(browser: Browser) -> Iterator[Callable[..., tuple[Page, Seen]]]:
 
 @pytest.fixture
 def opened(world: World, open_page: Callable[..., tuple[Page, Seen]]) -> tuple[Page, Seen]:
-    """The page of the server, and what is seen of it."""
     return open_page(world.address)
 
 

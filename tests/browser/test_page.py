@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 import pytest
@@ -31,6 +31,7 @@ from tests.integration.openai_server import Asked
 
 Open = Callable[..., tuple[Page, Seen]]
 BUDGET = 200_000  # bytes of the page and all that it loads
+SCHEMES: tuple[Literal["dark", "light"], ...] = ("dark", "light")
 TOKEN = "ann-has-a-long-token"
 EVIL = "<img src=x onerror=alert(1)><script>alert(2)</script>"
 
@@ -51,10 +52,12 @@ def violations(page: Page) -> str:
     return found.generate_report() if found.violations_count else ""
 
 
-def require_accessible(page: Page, width: dict[str, int], state: str) -> None:
-    """Require that the page fits and that axe-core finds nothing wrong with it."""
-    assert not violations(page), state
-    assert page.evaluate("document.documentElement.scrollWidth") <= width["width"], state
+def require_accessible(page: Page, state: str) -> None:
+    """Require that the page fits and that axe-core finds nothing wrong with it, in light and in dark colours."""
+    for scheme in SCHEMES:
+        page.emulate_media(color_scheme=scheme)
+        assert not violations(page), (state, scheme)
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), state
 
 
 def test_a_question_is_watched_until_its_answer_shows_each_verdict(world: World, page: Page) -> None:
@@ -96,7 +99,7 @@ def test_each_segment_of_a_long_answer_is_shown_with_its_quote_when_it_is_accept
     expect(shown).to_have_count(2)
     shown.first.click()
     expect(page.locator(".segments details[open]")).to_contain_text("lease-summary.txt")
-    require_accessible(page, WIDE, "a long answer under way")
+    require_accessible(page, "a long answer under way")
     said = shown.all_inner_texts()
     free.set()
     for text in said:
@@ -104,7 +107,7 @@ def test_each_segment_of_a_long_answer_is_shown_with_its_quote_when_it_is_accept
     expect(page.locator(".segments")).to_have_count(0)
 
 
-def test_a_comparison_is_drawn_as_a_table_each_cell_with_its_quote(page: Page) -> None:
+def test_each_cell_of_a_comparison_and_each_row_of_a_table_that_the_model_drew_has_its_quote(page: Page) -> None:
     answered(page, "Compare the deposit and the service charge")
     table = page.get_by_role("table")
     assert table.locator("th").all_inner_texts() == ["deposit", "service charge", "what it says"]
@@ -112,12 +115,10 @@ def test_a_comparison_is_drawn_as_a_table_each_cell_with_its_quote(page: Page) -
     expect(cells).to_have_count(2)
     expect(cells.first).to_contain_text("a deposit of two months' rent")
     assert [mark.replace("\n", "") for mark in table.locator(".cite").all_inner_texts()] == ["✓1", "✓2"]
-    require_accessible(page, WIDE, "a comparison")
+    require_accessible(page, "a comparison")
     cells.last.locator(".claim").click()
     expect(page.get_by_role("dialog")).to_contain_text("service charge")
-
-
-def test_a_table_that_the_model_drew_keeps_a_mark_for_each_row(page: Page) -> None:
+    page.keyboard.press("Escape")
     answered(page, TABLE)
     expect(page.locator(".claim")).to_have_text(ROW)
     assert page.locator(".cite").first.inner_text().replace("\n", "") == "✓1"
@@ -192,8 +193,19 @@ def test_a_model_that_fails_and_a_run_that_is_forgotten_are_told_in_a_sentence(
     expect(page.locator("#problem")).to_contain_text("There is no such run")
 
 
-def test_a_document_is_added_seen_indexed_chosen_and_removed(page: Page, seen: Seen) -> None:
+def test_a_document_is_added_seen_while_it_is_indexed_chosen_and_removed(
+    world: World, page: Page, seen: Seen, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    documents, go_on = world.app.state.service.documents, threading.Event()
+    written = documents._written
+
+    async def held(write: Any) -> Any:
+        await asyncio.to_thread(go_on.wait, 30)
+        return await written(write)
+
     seen.expected = "a status of 400"
+    monkeypatch.setattr(documents, "_written", held)
+    expect(page.locator("#scope")).to_contain_text("3 documents")
     page.get_by_role("button", name="Documents", exact=True).click()
     files = [
         {"name": "mill.txt", "mimeType": "text/plain", "buffer": b"The mill was built in 1821."},
@@ -201,6 +213,8 @@ def test_a_document_is_added_seen_indexed_chosen_and_removed(page: Page, seen: S
         {"name": "program.exe", "mimeType": "application/octet-stream", "buffer": b"MZ"},
     ]
     page.get_by_label("Add documents").set_input_files(files)
+    expect(page.locator("#listed li", has_text="mill.txt")).to_contain_text("being indexed")
+    go_on.set()
     uploads = page.locator("#uploads")
     expect(uploads).to_contain_text("✓added: 1 passage")
     expect(uploads).to_contain_text("✗left out: broken.pdf is no PDF")
@@ -220,24 +234,6 @@ def test_a_document_is_added_seen_indexed_chosen_and_removed(page: Page, seen: S
     page.get_by_role("button", name="Remove mill.txt").click()
     page.get_by_role("button", name="Remove mill.txt: press again to confirm").click()
     expect(page.locator("#listed li", has_text="mill.txt")).to_have_count(0)
-
-
-def test_a_document_is_shown_while_it_is_indexed(world: World, page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
-    documents, go_on = world.app.state.service.documents, threading.Event()
-    page.get_by_role("button", name="Documents", exact=True).click()
-    written = documents._written
-
-    async def held(write: Any) -> Any:
-        await asyncio.to_thread(go_on.wait, 30)
-        return await written(write)
-
-    monkeypatch.setattr(documents, "_written", held)
-    page.get_by_label("Add documents").set_input_files(
-        [{"name": "mill.txt", "mimeType": "text/plain", "buffer": b"The mill was built in 1821."}]
-    )
-    expect(page.locator("#listed li", has_text="mill.txt")).to_contain_text("being indexed")
-    go_on.set()
-    expect(page.locator("#uploads")).to_contain_text("added: 1 passage")
 
 
 def test_files_that_are_dropped_on_the_page_are_added(page: Page) -> None:
@@ -471,14 +467,11 @@ def test_the_keyboard_alone_asks_reads_a_quote_and_returns(page: Page) -> None:
     expect(page.get_by_label("Drafts")).to_be_visible()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [WIDE, NARROW], ids=["1400", "360"])
-def test_every_state_of_the_page_fits_and_is_accessible(
-    world: World, open_page: Open, width: dict[str, int], scheme: str
-) -> None:
-    page, _ = open_page(world.address, width, scheme)
+def test_every_state_of_the_page_fits_and_is_accessible(world: World, open_page: Open, width: dict[str, int]) -> None:
+    page, _ = open_page(world.address, width)
     expect(page.locator("#scope")).to_contain_text("3 documents")
-    look = partial(require_accessible, page, width)
+    look = partial(require_accessible, page)
     look("start")
     page.get_by_text("Options", exact=True).click()
     look("options")

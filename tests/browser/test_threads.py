@@ -294,14 +294,11 @@ def test_a_long_thread_shows_its_last_questions_and_loads_one_result(threads: Th
     expect(turns(page).first.locator(".asked")).to_have_text(BREAK)
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [WIDE, {**NARROW, "width": 320}], ids=["1400", "320"])
-def test_every_state_of_a_thread_fits_and_is_accessible(
-    world: World, open_page: Open, width: dict[str, int], scheme: str
-) -> None:
-    page, _ = open_page(world.address, width, scheme)
+def test_every_state_of_a_thread_fits_and_is_accessible(world: World, open_page: Open, width: dict[str, int]) -> None:
+    page, _ = open_page(world.address, width)
     expect(page.locator("#scope")).to_contain_text("3 documents")
-    look = partial(require_accessible, page, width)
+    look = partial(require_accessible, page)
     look("no threads")
     answered(page)
     look("one question")

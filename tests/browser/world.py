@@ -98,12 +98,10 @@ class Model(OpenAIServer):
         self.always = self._fault
 
     def hold(self, kind: str) -> None:
-        """Let a reply of this kind wait."""
         self._free.clear()
         self.held = kind
 
     def release(self) -> None:
-        """Let it go."""
         self.held = ""
         self._free.set()
 
@@ -118,8 +116,6 @@ class Model(OpenAIServer):
 
 @dataclass
 class World:
-    """The server's address, its model and its folders."""
-
     address: str
     model: Model
     folder: Path

@@ -87,7 +87,6 @@ def write(folder: Folder, changed: float) -> None:
 
 
 def index(home: Path, documents: Path) -> set[Answer]:
-    """Index documents; return every passage with its metadata."""
     with Library.open(home, BagOfWords(), embedding_name="bow") as library:
         library.add([documents])
         library.sync()

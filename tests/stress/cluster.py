@@ -89,8 +89,6 @@ def serve(store: Path | str, base_url: str, model: str, markers: bool, ready: Co
 
 @dataclass
 class Server:
-    """A server in a process of its own."""
-
     process: Any
     client: httpx.AsyncClient
 
@@ -122,7 +120,6 @@ class Cluster:
         self._lives = 0
 
     async def start(self, place: int) -> None:
-        """Start a server at one of the places."""
         self._lives += 1
         receiving, sending = PROCESSES.Pipe(duplex=False)
         process = start(serve, self.store, self.base_url, f"life-{self._lives}", self.markers, sending)
@@ -141,7 +138,6 @@ class Cluster:
         return str((await self.servers[place].client.post("/api/threads", json={})).json()["id"])
 
     async def turns(self, thread: str) -> list[Any]:
-        """Return the turns of a thread as a server tells them."""
         client = next(iter(self.servers.values())).client
         return list((await client.get(f"/api/threads/{thread}")).json()["turns"])
 

@@ -89,13 +89,11 @@ async def ask(question: str, critic: str, dice: Random) -> SelfRAGState:
 
 
 def drafted(dice: Random) -> str:
-    """A draft that is unlikely to repeat an earlier one."""
     said = dice.choice(((TRUE,), (FALSE,), (TRUE, FALSE)))
     return " ".join([*said, f"Colour number {dice.randrange(10**9)} is blue."] if dice.random() < 0.5 else said)
 
 
 def at_random(dice: Random) -> Judge:
-    """Choose any label at random, or the cautious verdict."""
     return lambda choice: dice.choice((*choice.labels, "3" if choice is USEFULNESS else choice.cautious))
 
 

@@ -35,11 +35,8 @@ HUNG_SECONDS = 30  # beyond the question's limit: long after all that may delay 
 
 @dataclass(frozen=True)
 class Asked:
-    """One question: its limits, final state and violations."""
-
     number: int
-    limits: Limits
-    seconds: float
+    late: float  # seconds after its limit
     final: SelfRAGState | None
     violated: list[str]
 
@@ -64,7 +61,6 @@ def main() -> None:
 
 
 def context_of(number: int, seed: int) -> Context:
-    """Draw the context of one question: limits from tight to generous, any mode."""
     dice = Random(f"{seed}/{number}")
     limits = Limits(
         rewrites=dice.randrange(4),
@@ -117,9 +113,9 @@ async def ask(graph: SelfRAGGraph, number: int, seed: int) -> Asked:
         failure = "it hung"
     except Exception as error:  # noqa: BLE001 - any error that reaches the caller is what is looked for
         failure = f"it raised {error!r}"
-    seconds = time.perf_counter() - began
+    late = time.perf_counter() - began - limits.seconds
     violated = violations(final, varied_question_of(number), context) if final else [failure]
-    return Asked(number, limits, seconds, final, violated)
+    return Asked(number, late, final, violated)
 
 
 async def _final(graph: SelfRAGGraph, question: str, context: Context, *, streamed: bool) -> SelfRAGState:
@@ -147,7 +143,7 @@ def counted(tally: Tally, asked: Sequence[Asked], requests: Mapping[str, int]) -
         tally.violated += [f"question {one.number}: {text}" for text in violated]
     if unknown := requests.get(UNKNOWN, 0):
         tally.violated.append(f"{unknown} requests belong to no question")
-    return max(one.seconds - one.limits.seconds for one in asked)
+    return max(one.late for one in asked)
 
 
 if __name__ == "__main__":

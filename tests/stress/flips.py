@@ -74,7 +74,6 @@ def harm(folder: Path, number: int, seed: int, others: Sequence[Path]) -> Harm:
 
 
 def _places(first: int, size: int, dice: Random) -> list[int]:
-    """Two to thirty offsets, adjacent or scattered."""
     count = min(size, dice.randint(2, MOST_BYTES))
     if dice.random() < 0.5:
         return [min(first, size - count) + step for step in range(count)]
@@ -83,8 +82,6 @@ def _places(first: int, size: int, dice: Random) -> list[int]:
 
 @dataclass(frozen=True)
 class Answer:
-    """A passage with its source metadata."""
-
     text: str
     source: str
     page: int | None
@@ -101,8 +98,6 @@ class Answer:
 
 @dataclass(frozen=True)
 class Question:
-    """A query, its search mode, and the right answer."""
-
     text: str
     way: Search
     right: Answer
@@ -130,8 +125,6 @@ class Try:
 
 @dataclass
 class Round:
-    """The result of one round."""
-
     harm: str
     name: str
     outcome: str
@@ -158,7 +151,6 @@ def play(bench: Bench, number: int, seed: int, copy: Path) -> Round:
 
 
 def attempt(copy: Path, bench: Bench, questions: Sequence[Question], *, verified: bool = False) -> Try:
-    """Open, verify if so, sync and query once."""
     one = Try()
     try:
         with Library.open(copy, BagOfWords(), embedding_name="bow") as library:
@@ -180,7 +172,6 @@ def attempt(copy: Path, bench: Bench, questions: Sequence[Question], *, verified
 
 
 def lies(question: Question, found: Sequence[Answer], known: set[Answer]) -> list[str]:
-    """Violations in the passages retrieved for a question."""
     wrong = [f"{one} is in no document" for one in found if one not in known]
     if not wrong and found[:1] != [question.right]:
         rank = found.index(question.right) + 1 if question.right in found else 0

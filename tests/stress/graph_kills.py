@@ -91,7 +91,6 @@ class Lives:
         return time.perf_counter() - began
 
     def saved(self) -> dict[str, dict[str, Any]]:
-        """The state of each question by its checkpoints."""
         return saved_in(self.path, map(str, self.questions))
 
 

@@ -115,7 +115,6 @@ class Killer:
         return [f"it hung or ended with {process.exitcode}"] if process.exitcode else []
 
     def watch(self, process: Any, until: float) -> None:
-        """Read the database again and again while it is being written."""
         while time.monotonic() < until and process.is_alive():
             self.acknowledged |= records_in(self.home / "index.sqlite")
             process.join(0.01)

@@ -92,7 +92,6 @@ def _unfound(library: Library, known: Mapping[str, str], dice: Random) -> list[s
 
 
 def _not_whole(library: Library, expected: Expected) -> list[str]:
-    """Sync, verify, and report what was left undone."""
     report = library.sync()
     wrong = [f"a sync says: {note}" for note in report.notes]
     wrong += [f"a sync fails: {failure.reason}" for failure in [*report.failed, *report.empty, *report.still_failed]]

@@ -70,7 +70,6 @@ class Expected:
 
     @classmethod
     def of(cls, steps: Sequence[Iterable[str]], calls: Sequence[Sequence[Call]]) -> Self:
-        """Build from the nodes and the calls of each step."""
         turns: defaultdict[str, list[Counter[str]]] = defaultdict(list)
         for nodes, made in zip(steps, calls, strict=True):
             for node in nodes:
@@ -105,7 +104,6 @@ def state_in(saver: BaseCheckpointSaver[Any], thread: str) -> dict[str, Any]:
 
 
 def saved_in(path: Path, runs: Iterable[str]) -> dict[str, dict[str, Any]]:
-    """The state of each run by the checkpoints in a file."""
     with closing(sqlite3.connect(path, check_same_thread=False)) as connection:
         saver = SqliteSaver(connection, serde=PLAIN)
         return {run: state_in(saver, run) for run in runs}

@@ -60,5 +60,4 @@ class TicketRetriever:
 
 
 def services_of(chat: Chat) -> Services:
-    """A generator, a critic and a retriever for questions with tickets."""
     return Services(Generator(chat), Critic(chat), TicketRetriever())

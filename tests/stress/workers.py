@@ -51,8 +51,6 @@ TAKEN = "SELECT count(*) FROM selfrag_library.queue WHERE taken_until > clock_ti
 
 @dataclass
 class Run:
-    """The server, the folder and the processes; what was seen to be wrong."""
-
     server: Any
     folder: Path
     dice: Random
@@ -64,7 +62,6 @@ class Run:
         return str(self.server.get_uri())
 
     def start(self, name: str) -> None:
-        """Start a worker, or the process that indexes."""
         self.processes[name] = start(forever, partial(index, self.folder) if name == "index" else work, self.url)
 
     def kill_all(self, kills: int, server_kills: int) -> None:
@@ -109,7 +106,6 @@ class Run:
         write(self.folder / f"new-{self.dice.random():.12f}.txt", self.dice)
 
     def look(self) -> None:
-        """Look for documents that are not whole."""
         with suppress(psycopg.Error), psycopg.connect(self.url) as connection:
             (half,) = connection.execute(HALF_VISIBLE).fetchone() or (0,)
             (taken,) = connection.execute(TAKEN).fetchone() or (0,)
@@ -155,12 +151,10 @@ def whole(path: Path) -> tuple[str, int]:
 
 
 def state(library: Any) -> dict[Path, tuple[str, int]]:
-    """Return what the library has of each file."""
     return {source.path: (source.sha256 or source.reason, source.passages) for source in library.sources()}
 
 
 def open_library(url: str) -> Library:
-    """Open the library that all processes of the run share."""
     return Library(open_store(url, "library", Model(BagOfWords(), "bow"), machine=Machine("here")), SPLIT)
 
 
@@ -177,14 +171,12 @@ def forever(step: Callable[[Library], object], url: str) -> None:
 
 
 def work(library: Library) -> None:
-    """Read the files that wait."""
     with Worker(library.store, library.require_queue(), SPLIT, worker_name(), lease=LEASE) as worker:
         while worker.step():
             pass
 
 
 def index(folder: Path, library: Library) -> None:
-    """Bring the library in step with a folder."""
     library.add([folder])
     library.sync()
 

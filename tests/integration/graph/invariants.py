@@ -223,7 +223,6 @@ def visits(played: Played) -> Counter[str]:
 
 
 def drafts_written(played: Played) -> list[str]:
-    """The text of every draft that any node wrote."""
     return [draft["text"] for _, update in played.updates for draft in update.get("drafts", [])]
 
 

@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, cast
@@ -174,7 +174,6 @@ class Stage:
 
     @property
     def how(self) -> dict[str, Any]:
-        """What every entry of the graph is called with."""
         limits, conversation = self.world.context.effective_limits, list(self.world.conversation)
         follows = {"conversation": conversation, "given_standalone": self.world.given} if conversation else {}
         return {
@@ -184,24 +183,21 @@ class Stage:
         }
 
     def played(self, chunks: Sequence[Any]) -> Played:
-        """Sort the chunks of a stream of updates and values."""
         updates = [(node, update) for mode, chunk in chunks if mode == "updates" for node, update in chunk.items()]
         final = next(chunk for mode, chunk in reversed(chunks) if mode == "values")
         return Played(self.world, cast("SelfRAGState", final), updates, self.model.made, self.finder.queries)
 
     def sync(self) -> Played:
-        """Run by ``stream``."""
         return self.played(list(self.graph.stream(**self.how, stream_mode=["updates", "values"])))
 
     async def asynchronous(self) -> Played:
-        """Run by ``astream``."""
         return self.played([one async for one in self.graph.astream(**self.how, stream_mode=["updates", "values"])])
 
 
-def stage(world: World, build: Callable[[Services], SelfRAGGraph] = build_graph) -> Stage:
+def stage(world: World) -> Stage:
     """The graph over the world's model and retriever, at the beginning of time."""
     CLOCK.ahead = 0.0
     model, finder = Player(world=world), Finder(world)
     chat = Chat(lambda: model, "player", retries=world.retries, call_seconds=120)
     services = Services(generator=Generator(chat), critic=Critic(chat), retriever=finder)
-    return Stage(world, model, finder, build(services))
+    return Stage(world, model, finder, build_graph(services))

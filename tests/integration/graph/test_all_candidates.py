@@ -2,15 +2,12 @@
 
 from typing import Any
 
-from langgraph.checkpoint.memory import InMemorySaver
-
 from app.results.result import Result, result_of
 from core.types import Verdict
-from graph.builder import build_graph
 from run.state import SelfRAGState
 from tests.integration.app.contract import keep_to_the_contract
-from tests.integration.graph.sky import AIR, BAD, BROKEN, GOOD, QUESTION, SALT, SEA, Fresh, ask, asking, critic, thread
-from tests.scripted import ScriptedCritic, ScriptedGenerator, ScriptedRetriever, services
+from tests.integration.graph.sky import AIR, BAD, BROKEN, GOOD, QUESTION, SALT, SEA, Fresh, ask, critic
+from tests.scripted import ScriptedCritic, ScriptedGenerator, ScriptedRetriever
 
 UNSUPPORTED = "One of its claims is not supported: “Blue light is scattered by red air”."
 
@@ -60,11 +57,3 @@ async def test_a_redraft_that_fails_does_not_list_the_first_draft_twice() -> Non
     result = shown(await ask(ScriptedGenerator(drafts=[f"{GOOD} {BAD}"], mended=[BROKEN]), strict()))
     assert [one.text for one in result.candidates] == [f"{GOOD} {BAD}"]
     assert (result.outcome, result.stop_reason) == ("partially_grounded", "model_failed")
-
-
-async def test_a_thread_forgets_the_candidates_of_its_last_question() -> None:
-    made = services(ScriptedGenerator(drafts=[GOOD, AIR]), critic(), ScriptedRetriever(always=[AIR, SALT]))
-    graph = build_graph(made, InMemorySaver())
-    for question in (QUESTION, "Why blue?"):
-        final = await graph.ainvoke(asking(question), thread("a"))
-    assert [len(final[key]) for key in ("candidates", "found")] == [1, 2]

@@ -19,9 +19,9 @@ NEW = document("From April a plot costs 95 pounds a year.", source="folder/2024.
 CALLS = 7  # decide, two grades, the draft, its claim, its use, and the brief answer; its check is the eighth
 
 
-async def asked(brief: Any = "95 pounds", *found: Any, **settings: Any) -> Any:
-    generator = ScriptedGenerator(drafts=[DRAFT], brief={NEW.page_content: brief} if brief else {})
-    retriever = ScriptedRetriever(always=found or [OLD, NEW])
+async def asked(**settings: Any) -> Any:
+    generator = ScriptedGenerator(drafts=[DRAFT], brief={NEW.page_content: "95 pounds"})
+    retriever = ScriptedRetriever(always=[OLD, NEW])
     return await ask(generator, critic(relevance="relevant"), retriever, question=QUESTION, **settings)
 
 
@@ -41,7 +41,7 @@ async def test_two_dated_documents_with_different_figures_are_both_given_with_th
 
 
 async def test_the_comparison_can_be_left_out() -> None:
-    assert "compare_answers" not in nodes_of(await asked(None, conflicts=False))
+    assert "compare_answers" not in nodes_of(await asked(conflicts=False))
 
 
 @pytest.mark.parametrize("calls", [CALLS - 1, CALLS])

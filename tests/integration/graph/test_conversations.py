@@ -15,13 +15,10 @@ from run.state import SelfRAGState
 from tests.integration.graph.sky import Died, critic, nodes_of, thread
 from tests.scripted import ScriptedCritic, ScriptedGenerator, ScriptedRetriever, services, turn
 
-LEASE, SUBLET, MOULD = (
-    "The lease runs for five years.",
-    "A sublease runs for one year.",
-    "Fleming discovered penicillin.",
-)
+LEASE, SUBLET = "The lease runs for five years.", "A sublease runs for one year."
+MOULD = "Fleming discovered penicillin."
 FIRST, FOLLOW_UP, OTHER = "How long does the lease run?", "And a sublease?", "Who discovered penicillin?"
-JOINED = f"{FIRST} {FOLLOW_UP}"
+JOINED, REWRITTEN = f"{FIRST} {FOLLOW_UP}", "How long does a sublease run?"
 
 
 @dataclass
@@ -56,20 +53,14 @@ class World:
         asked |= {"given_standalone": given} if given else {}
         return cast("SelfRAGState", await self.graph.ainvoke(asked, config, context=Context(**settings)))
 
-    def questions(self) -> set[str]:
-        """Every question that a model was asked to judge or answer."""
-        asked = [*self.judge.inputs, *(inputs for name, inputs in self.generator.asked if name != "standalone")]
-        return {inputs["question"] for inputs in asked}
-
-    def prompts(self) -> str:
-        """All that was put into the prompts of the critic and of drafts."""
-        asked = [*self.judge.inputs, *(inputs for name, inputs in self.generator.asked if name != "standalone")]
-        return "\n".join(str(value) for inputs in asked for value in inputs.values())
+    def inputs(self) -> list[dict[str, Any]]:
+        """What was put into the prompts of the critic and of drafts."""
+        return [*self.judge.inputs, *(inputs for name, inputs in self.generator.asked if name != "standalone")]
 
 
 def sublease(standalone: Sequence[str | Exception] = (), **more: Any) -> World:
     """Documents of which the follow-up's is found by what was said and by the joined question."""
-    found = {FOLLOW_UP: [MOULD, SUBLET], JOINED: [LEASE, SUBLET], "How long does a sublease run?": [SUBLET]}
+    found = {FOLLOW_UP: [MOULD, SUBLET], JOINED: [LEASE, SUBLET], REWRITTEN: [SUBLET]}
     return World(found, [SUBLET], [SUBLET], standalone, **more)
 
 
@@ -107,25 +98,22 @@ async def test_three_turns_a_follow_up_another_subject_and_a_correction() -> Non
 
 @pytest.mark.parametrize("follow_ups", ["search", "rewrite"])
 async def test_no_prompt_that_judges_or_drafts_holds_an_earlier_answer(follow_ups: str) -> None:
-    world = sublease(["How long does a sublease run?"])
+    world = sublease([REWRITTEN])
     earlier = [turn(FIRST, "Zebras sleep standing up."), turn(OTHER, "Zebras are striped."), turn(FIRST, "Zebra.")]
     final = await world.ask(FOLLOW_UP, earlier, follow_ups=follow_ups, explain=True)
-    meant = JOINED if follow_ups == "search" else "How long does a sublease run?"
-    assert (final["outcome"], world.questions()) == ("grounded", {meant})
+    meant = JOINED if follow_ups == "search" else REWRITTEN
+    read = world.inputs()
+    assert (final["outcome"], {inputs["question"] for inputs in read}) == ("grounded", {meant})
     assert (final["question"], final["standalone"], final["rewritten"]) == (FOLLOW_UP, meant, meant != JOINED)
-    assert SUBLET in world.prompts()
-    assert "ebra" not in world.prompts()
+    assert SUBLET in str(read)
+    assert "ebra" not in str(read)
     assert ("ebra" in str(world.generator.inputs("standalone"))) is (follow_ups == "rewrite")
 
 
 @pytest.mark.parametrize(("calls", "spent", "used"), [(4, 0, 3), (5, 1, 5)])
 async def test_rewriting_leaves_the_calls_that_an_answer_needs(calls: int, spent: int, used: int) -> None:
-    world = World(
-        {FOLLOW_UP: [SUBLET], JOINED: [SUBLET], "How long does a sublease run?": [SUBLET]},
-        [SUBLET],
-        [SUBLET],
-        ["How long does a sublease run?"],
-    )
+    found = {FOLLOW_UP: [SUBLET], JOINED: [SUBLET], REWRITTEN: [SUBLET]}
+    world = World(found, [SUBLET], [SUBLET], [REWRITTEN])
     limits = Limits(model_calls=calls)
     final = await world.ask(FOLLOW_UP, [turn(FIRST)], follow_ups="rewrite", ratings="direct", limits=limits)
     assert (final["outcome"], final["stop_reason"]) == ("grounded", "accepted")
@@ -143,7 +131,7 @@ async def test_a_conversation_is_of_one_question_of_a_thread() -> None:
 
 async def test_a_run_that_dies_after_it_was_contextualized_goes_on_from_there() -> None:
     saver, deaths = InMemorySaver(), iter([Died()])
-    world = sublease(["How long does a sublease run?"], saver=saver)
+    world = sublease([REWRITTEN], saver=saver)
 
     async def dies_once(kind: str) -> None:
         if kind == "retrieve" and (death := next(deaths, None)):
@@ -154,7 +142,7 @@ async def test_a_run_that_dies_after_it_was_contextualized_goes_on_from_there() 
     with pytest.raises(Died):
         await world.ask(FOLLOW_UP, [turn(FIRST)], config=thread("a"), follow_ups="rewrite")
     final = await world.graph.ainvoke(None, thread("a"), context=Context(follow_ups="rewrite"))
-    assert (final["outcome"], final["standalone"]) == ("grounded", "How long does a sublease run?")
+    assert (final["outcome"], final["standalone"]) == ("grounded", REWRITTEN)
     assert nodes_of(cast("SelfRAGState", final))[:2] == ["contextualize", "decide"]
     assert len(world.generator.inputs("standalone")) == 1
     assert final["usage"]["model_calls"] == sum(step.get("model_calls", 0) for step in final["path"])

@@ -22,18 +22,18 @@ def graph(retriever: ScriptedRetriever, **more: Any) -> Any:
     return build_graph(services(generator, critic(), retriever), **more)
 
 
-@pytest.mark.parametrize("mode", ["adaptive", "always"])
-async def test_every_search_obeys_it_and_none_is_made_twice(mode: Any) -> None:
+@pytest.mark.parametrize(
+    "context",
+    [
+        Context(filter=WITHIN),
+        Context(mode="always", filter=WITHIN),
+        {"filter": {"sources": ["*.pdf"], "pages": [3, 5], "since": "2024-01-01"}},
+    ],
+)
+async def test_every_search_obeys_it_also_as_plain_json_and_none_is_made_twice(context: Any) -> None:
     retriever = Filtering(FOUND)
-    final = await graph(retriever).ainvoke(asking(), context=Context(mode=mode, filter=WITHIN))
+    final = await graph(retriever).ainvoke(asking(), context=context)
     assert (final["outcome"], retriever.queries) == ("grounded", [QUESTION, "air"])
-    assert retriever.within == [WITHIN, WITHIN]
-
-
-def test_it_may_be_given_as_plain_json() -> None:
-    retriever = Filtering(FOUND)
-    given = {"filter": {"sources": ["*.pdf"], "pages": [3, 5], "since": "2024-01-01"}}
-    graph(retriever).invoke(asking(), context=given)
     assert retriever.within == [WITHIN, WITHIN]
 
 

@@ -22,7 +22,6 @@ from tests.scripted import ScriptedGenerator, ScriptedRetriever, document, run_n
 QUESTION = "Summarise the lease of the depot"
 RENT, TERM, KEYS = "The rent is 900 euros.", "The lease runs for five years.", "Two keys are handed over."
 ALL = ScriptedRetriever(always=[RENT, TERM, KEYS])
-SUBJECT = "the lease of the depot"
 ONCE = Limits(rewrites=0)
 
 
@@ -32,16 +31,19 @@ async def asked(generator: ScriptedGenerator, judge: Any = None, **settings: Any
     return await ask(generator, judge, length="long", **given)
 
 
-async def test_each_relevant_passage_gives_a_segment_two_at_a_time() -> None:
+async def test_each_relevant_passage_gives_a_segment_two_at_a_time_which_are_told_when_they_are_accepted() -> None:
     generator = ScriptedGenerator(segments=[RENT, TERM, KEYS])
     retriever = ScriptedRetriever(always=[RENT, TERM, KEYS])
     final = await asked(generator, retriever=retriever)
     assert (final["outcome"], final["answer"]) == ("grounded", f"{RENT}\n\n{TERM}\n\n{KEYS}")
+    told = [one for step in final["path"] if step["node"] == "select" for one in step["decided"]["segments"]]
+    assert [one["text"] for one in told] == [RENT, TERM, KEYS]
+    assert told[0]["quotes"] == [{"source": "notes.txt", "page": None, "row": None, "quote": RENT}]
     assert [inputs["passages"].count("<passage") for inputs in generator.inputs("segment")] == [1, 1, 1]
     assert nodes_of(final).count("generate") == 2
     assert [one["quote"] for one in final["citations"]] == [RENT, TERM, KEYS]
     assert [one["chosen"] for one in final["candidates"]] == [True] * 3
-    assert retriever.queries == [SUBJECT], "it is searched for what the summary is to be about"
+    assert retriever.queries == ["the lease of the depot"], "it is searched for what the summary is to be about"
     assert retriever.ks == [8]
 
 
@@ -106,13 +108,6 @@ async def test_a_limit_leaves_the_segments_that_were_accepted() -> None:
     assert final["answer"] == f"{RENT}\n\n{TERM}"
 
 
-async def test_each_segment_is_told_with_its_quotes_when_it_is_accepted() -> None:
-    final = await asked(ScriptedGenerator(segments=[RENT, TERM, KEYS]))
-    told = [one for step in final["path"] if step["node"] == "select" for one in step["decided"]["segments"]]
-    assert [one["text"] for one in told] == [RENT, TERM, KEYS]
-    assert told[0]["quotes"] == [{"source": "notes.txt", "page": None, "row": None, "quote": RENT}]
-
-
 @pytest.mark.parametrize("cut_before", ["generate", "hallucination_check", "select"])
 async def test_a_run_that_is_cut_off_goes_on_after_its_accepted_segments(cut_before: str) -> None:
     judge, generator = critic(relevance="relevant"), ScriptedGenerator(segments=[RENT, TERM, KEYS])
@@ -146,10 +141,23 @@ async def test_a_document_that_is_named_is_summarised_part_by_part_in_its_order(
     assert [one["id"][0] for one in final["passages"]] == ["0", "1", "2"]
 
 
-async def test_a_name_that_no_document_has_is_searched_for_as_any_other_words() -> None:
-    generator = ScriptedGenerator(segments=[RENT])
-    judge = critic({RENT: "relevant"}, relevance="irrelevant")
-    final = await asked(generator, judge, question="Summarise other.txt", retriever=Reading(always=[RENT]))
+class Unreading(BaseRetriever):
+    def _get_relevant_documents(self, query: str, *, run_manager: Any) -> list[Document]:
+        return [document(RENT)]
+
+
+@pytest.mark.parametrize(
+    ("name", "retriever"),
+    [
+        ("other.txt", Reading(always=[RENT])),
+        ("notes.txt", Unreading()),
+        ("notes.txt", ScriptedRetriever(always=[RENT])),
+    ],
+)
+async def test_a_name_that_no_document_has_or_that_cannot_be_read_is_searched_for_as_any_other_words(
+    name: str, retriever: Any
+) -> None:
+    final = await asked(ScriptedGenerator(segments=[RENT]), question=f"Summarise {name}", retriever=retriever)
     assert (final["answer"], final["whole"]) == (RENT, None)
 
 
@@ -171,16 +179,6 @@ async def test_of_a_document_as_much_is_read_as_there_may_be_segments() -> None:
     assert (len(found["passages"]), found["unread"]) == (50, 60)
 
 
-async def test_a_document_is_searched_for_where_the_retriever_cannot_read_one() -> None:
-    class Own(BaseRetriever):
-        def _get_relevant_documents(self, query: str, *, run_manager: Any) -> list[Document]:
-            return [document(RENT)]
-
-    made = services(ScriptedGenerator(segments=[RENT]), critic(relevance="relevant"), Own(), limits=ONCE)
-    final = await build_graph(made).ainvoke(asking("Summarise notes.txt"))
-    assert (final["answer"], final["whole"]) == (RENT, None)
-
-
 HOUSE, SHED = "The house has a rent of 900 euros and two keys.", "The rent is 80 euros, and there are two keys."
 COMPARED = ScriptedRetriever(
     {"house": [document(HOUSE, source="house.md")], "shed": [document(SHED, source="shed.md")]}
@@ -189,12 +187,19 @@ NONE = "I don't know."
 TABLE = "|  | house | shed |\n| --- | --- | --- |\n"
 
 
+async def compared(
+    generator: ScriptedGenerator, judge: Any = None, retriever: Any = COMPARED, by: str = "", **settings: Any
+) -> SelfRAGState:
+    question = f"Compare the house and the shed{by}"
+    return await asked(generator, judge, question=question, retriever=retriever, **settings)
+
+
 async def test_a_comparison_is_a_table_whose_cells_are_checked_each_by_its_own_question_and_passages() -> None:
     of_house = "rent | 900 euros\nkeys | two keys\ngarden | -\nRent | 1 euro"
     of_shed = "Rent | 80 euros\nkeys | two keys\ngarden | a garden"
     judge = critic(support=lambda text: "no support" if "garden" in text else "fully supported")
     generator = ScriptedGenerator(comparisons=[of_house, of_shed], cells=[NONE, "a garden"])
-    final = await asked(generator, judge, question="Compare the house and the shed", retriever=COMPARED)
+    final = await compared(generator, judge)
     table = f"{TABLE}| rent | 900 euros | 80 euros |\n| keys | two keys | two keys |"
     left_out = "Left out, as not surely supported or no part of the answer: “shed, garden: a garden”"
     assert final["answer"] == f"{table}\n\n{left_out}"
@@ -208,12 +213,12 @@ async def test_a_comparison_is_a_table_whose_cells_are_checked_each_by_its_own_q
 
 async def test_the_points_of_a_comparison_are_those_of_the_question_or_of_the_first_thing() -> None:
     generator = ScriptedGenerator(comparisons=["rent | 900 euros", "rent | 80 euros"])
-    await asked(generator, question="Compare the house and the shed", retriever=COMPARED)
+    await compared(generator)
     assert [inputs["points"] for inputs in generator.inputs("comparison")] == [ANY_POINTS, "rent"]
     assert [inputs["passages"].count("<passage") for inputs in generator.inputs("comparison")] == [1, 1]
     retriever = ScriptedRetriever({"house rent": [HOUSE], "shed rent": [SHED]})
     generator = ScriptedGenerator(comparisons=["-", "rent | 80 euros"], cells=[NONE] * 2)
-    await asked(generator, question="Compare the house and the shed by rent", retriever=retriever)
+    await compared(generator, retriever=retriever, by=" by rent")
     assert [inputs["points"] for inputs in generator.inputs("comparison")] == ["rent", "rent"]
 
 
@@ -224,10 +229,9 @@ async def test_a_cell_that_is_empty_or_not_supported_is_asked_for_once_by_itself
         comparisons=["rent | 900 euros\nkeys | -", "rent | 80 pounds\nkeys | two keys of the gate"],
         cells=["80 euros", "two\nkeys.", ModelError("It is broken."), NONE, "for a year"],
     )
-    question = "Compare the house and the shed by rent, keys and term"
     shed = document(SHED, source="shed.md")
     retriever = ScriptedRetriever({"house rent, keys and term": [HOUSE], "shed rent, keys and term": [shed]})
-    final = await asked(generator, judge, question=question, retriever=retriever)
+    final = await compared(generator, judge, retriever, " by rent, keys and term")
     by_itself = {inputs["question"]: inputs["passages"].count(HOUSE) for inputs in generator.inputs("cell")}
     assert by_itself == {
         "What is the rent of shed?": 0,
@@ -245,29 +249,26 @@ async def test_a_cell_that_is_empty_or_not_supported_is_asked_for_once_by_itself
 
 async def test_a_cell_that_was_asked_for_by_itself_may_leave_out_no_condition() -> None:
     shed = document("The rent is 80 euros. However, it is 90 euros in winter.", source="shed.md")
-    settings: Any = {"question": "Compare the house and the shed"}
-    settings["retriever"] = ScriptedRetriever({"house": [HOUSE], "shed": [shed]})
-    final = await asked(ScriptedGenerator(comparisons=["rent | 900 euros", "rent | 80 euros"]), **settings)
-    assert "| rent | 900 euros | 80 euros |" in final["answer"]
-    final = await asked(ScriptedGenerator(comparisons=["rent | 900 euros", "-"], cells=["80 euros"]), **settings)
+    retriever = ScriptedRetriever({"house": [HOUSE], "shed": [shed]})
+    generator = ScriptedGenerator(comparisons=["rent | 900 euros", "rent | 80 euros"])
+    assert "| rent | 900 euros | 80 euros |" in (await compared(generator, retriever=retriever))["answer"]
+    generator = ScriptedGenerator(comparisons=["rent | 900 euros", "-"], cells=["80 euros"])
+    final = await compared(generator, retriever=retriever)
     assert final["left_out"] == ["shed, rent: 80 euros"]
 
 
 async def test_a_column_that_fails_leaves_the_others() -> None:
     broken = ModelError("It is broken.")
     generator = ScriptedGenerator(comparisons=["rent | 900 euros", broken], cells=["80 euros"])
-    settings: Any = {"question": "Compare the house and the shed", "retriever": COMPARED}
-    assert (await asked(generator, **settings))["answer"] == f"{TABLE}| rent | 900 euros | 80 euros |"
-    final = await asked(ScriptedGenerator(comparisons=[broken, broken]), **settings)
+    assert (await compared(generator))["answer"] == f"{TABLE}| rent | 900 euros | 80 euros |"
+    final = await compared(ScriptedGenerator(comparisons=[broken, broken]))
     assert (final["outcome"], final["stop_reason"]) == ("stopped", "model_failed")
 
 
 async def test_a_comparison_without_a_sure_cell_is_no_answer() -> None:
     unsure = verdict("fully supported", {"fully supported": 0.4, "no support": 0.6})
     generator = ScriptedGenerator(comparisons=["rent | 900 euros", "-"], cells=[NONE, NONE])
-    thresholds = Thresholds(segment=0.5)
-    settings: Any = {"question": "Compare the house and the shed", "retriever": COMPARED, "thresholds": thresholds}
-    final = await asked(generator, critic(support=unsure), **settings)
+    final = await compared(generator, critic(support=unsure), thresholds=Thresholds(segment=0.5))
     assert (final["outcome"], final["stop_reason"]) == ("abstained", "claims_unsupported")
 
 
@@ -275,7 +276,7 @@ async def test_what_is_found_in_the_document_of_another_thing_is_not_read_for_th
     both = [document(HOUSE, source="house_lease.md"), document(SHED, source="2.md", title="Lease of the shed")]
     retriever = ScriptedRetriever({"house": both, "shed": both})
     generator = ScriptedGenerator(comparisons=["rent | 80 euros\nkeys | two keys", "rent | 80 euros"], cells=[NONE] * 2)
-    final = await asked(generator, question="Compare the house and the shed", retriever=retriever)
+    final = await compared(generator, retriever=retriever)
     assert final["answer"].startswith(f"{TABLE}| rent | – | 80 euros |\n| keys | two keys | – |\n")
 
 
@@ -285,14 +286,14 @@ async def test_where_one_document_speaks_of_both_things_a_quote_names_its_own() 
     generator = ScriptedGenerator(
         comparisons=["rent | 900 euros\nkeys | two\nfee | 70 euros", "rent | 900 euros\nkeys | two"], cells=[NONE] * 4
     )
-    final = await asked(generator, question="Compare the house and the shed", retriever=found)
+    final = await compared(generator, retriever=found)
     assert final["answer"].startswith(f"{TABLE}| rent | 900 euros | – |\n| fee | 70 euros | – |\n\nLeft out")
     assert final["left_out"] == ["shed, rent: 900 euros", "house, keys: two", "shed, keys: two"]
 
 
 async def test_what_is_said_of_one_thing_supports_no_cell_of_another() -> None:
     generator = ScriptedGenerator(comparisons=["rent | 80 euros", "rent | 900 euros"], cells=[NONE] * 2)
-    final = await asked(generator, question="Compare the house and the shed", retriever=COMPARED)
+    final = await compared(generator)
     assert final["outcome"] == "abstained"
     assert final["left_out"] == ["house, rent: 80 euros", "shed, rent: 900 euros"]
 
@@ -301,7 +302,7 @@ async def test_where_one_document_speaks_of_both_things_a_heading_may_name_them(
     found = [document(f"{RENT} {n}", heading=f"Prices > {name}") for n, name in ((1, "The house"), (2, "The shed"))]
     retriever = ScriptedRetriever({"house": found, "shed": found})
     generator = ScriptedGenerator(comparisons=["rent | 900 euros", "rent | -"], cells=[NONE])
-    final = await asked(generator, question="Compare the house and the shed", retriever=retriever)
+    final = await compared(generator, retriever=retriever)
     assert final["answer"] == f"{TABLE}| rent | 900 euros | – |"
 
 

@@ -56,13 +56,6 @@ async def test_the_same_passages_are_not_drafted_from_again() -> None:
     generator.done()
 
 
-async def test_a_claim_that_a_redraft_keeps_is_not_judged_again() -> None:
-    generator = ScriptedGenerator(drafts=[f"{GOOD} {BAD}"], mended=[f"{GOOD} Red air scatters blue light."])
-    judge = critic(support=lambda text: "fully supported" if text == GOOD else "no support")
-    await ask(generator, judge, limits=Limits(rewrites=0))
-    assert [subject for kind, subject in judge.asked if kind == "support"].count(GOOD) == 1
-
-
 async def test_an_answer_rests_on_two_places_and_cites_both() -> None:
     """A name that only the two passages share links them."""
     question = "Where did the Skarvik harbour survey leader study?"

@@ -44,13 +44,6 @@ async def test_nothing_relevant_and_no_rewrites_left() -> None:
     retriever.done()
 
 
-async def test_no_documents_needed() -> None:
-    final = await ask(ScriptedGenerator(direct=["4"]), critic(retrieve="direct"), question="What is 2+2?")
-    assert (final["outcome"], final["stop_reason"], final["answer"]) == ("direct", "not_needed", "4")
-    assert nodes_of(final) == ["decide", "direct_generate", "answer_check", "select", "finish"]
-    assert final["passages"] == []
-
-
 @pytest.mark.parametrize(("direct", "rated"), [("I cannot provide specific advice.", "5"), ("It is large.", "1")])
 async def test_a_direct_answer_that_declines_or_is_rated_useless_leads_to_the_search(direct: str, rated: str) -> None:
     generator, retriever = ScriptedGenerator(direct=[direct], drafts=[GOOD]), ScriptedRetriever(always=[AIR])

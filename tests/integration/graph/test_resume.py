@@ -22,19 +22,7 @@ from graph.builder import SelfRAGGraph, build_graph
 from run.context import Context, Limits
 from run.state import SelfRAGState
 from tests.integration.graph.played import CLOCK, simulate_time
-from tests.integration.graph.sky import (
-    AIR,
-    BAD,
-    GOOD,
-    QUESTION,
-    SALT,
-    SEA,
-    Died,
-    critic,
-    look_at,
-    nodes_of,
-    thread,
-)
+from tests.integration.graph.sky import AIR, BAD, GOOD, QUESTION, SALT, SEA, Died, critic, look_at, nodes_of, thread
 from tests.scripted import ScriptedGenerator, ScriptedRetriever, services
 
 SUM = "What is 2+2?"
@@ -74,11 +62,8 @@ class Life:
         return build_graph(services(generator, judge, Shelf({QUESTION: [SALT, SEA], "air": [AIR, SALT]}, self)), saver)
 
 
-@dataclass
 class Shelf(ScriptedRetriever):
     """A retriever that may die too."""
-
-    life: Life = field(default_factory=Life)
 
     def __init__(self, found: dict[str, list[str]], life: Life) -> None:
         super().__init__(found)

@@ -18,7 +18,7 @@ from graph.builder import build_graph
 from run.context import Context, Limits
 from run.state import SelfRAGState
 from tests.integration.graph.sky import AIR, BAD, GOOD, QUESTION, SALT, Fresh, asking, critic, thread
-from tests.scripted import ScriptedCritic, ScriptedGenerator, ScriptedRetriever, document, services
+from tests.scripted import CALL_TOKENS, ScriptedCritic, ScriptedGenerator, ScriptedRetriever, document, services
 
 
 def graph(
@@ -65,8 +65,9 @@ async def test_a_graph_that_nobody_holds_gives_up_its_models() -> None:
 
 
 def test_sync_from_many_threads() -> None:
-    """Each question has a budget of its own, and its checks run side by side there too."""
-    shared, context = graph(ScriptedGenerator(drafts=[GOOD] * 8)), Context(limits=Limits(model_calls=6))
+    """Each question has a budget of its own, of exactly what it needs, and its checks run side by side there too."""
+    limits = Limits(model_calls=6, tokens=6 * CALL_TOKENS)
+    shared, context = graph(ScriptedGenerator(drafts=[GOOD] * 8)), Context(limits=limits)
     with ThreadPoolExecutor(8) as pool:
         finals = list(pool.map(lambda _: shared.invoke(asking(), context=context), range(8)))
     assert [final["stop_reason"] for final in finals] == ["accepted"] * 8
@@ -79,7 +80,7 @@ async def test_a_context_may_be_left_out(context: Context | None) -> None:
 
 
 @pytest.mark.parametrize("sync", [True, False])
-async def test_counters_start_anew_on_a_thread_with_history(sync: bool) -> None:
+async def test_counters_and_candidates_start_anew_on_a_thread_with_history(sync: bool) -> None:
     generator = ScriptedGenerator([BAD] * 3 + [GOOD], mended=[BAD] * 3, queries=["one", "two"], direct=["4"])
     support: Any = lambda text: "no support" if text == BAD else "fully supported"  # noqa: E731
     judge = critic({"What is 2+2?": "direct"}, relevance="relevant", support=support)
@@ -97,7 +98,7 @@ async def test_counters_start_anew_on_a_thread_with_history(sync: bool) -> None:
     assert second["queries"] == ["Why is the sky so blue?"]
     assert second["usage"]["model_calls"] == 6
     assert [step["node"] for step in second["path"]].count("decide") == 1
-    assert second["stops"] == []
+    assert [len(second[key]) for key in ("stops", "candidates", "found")] == [0, 1, 2]
     third = await run("What is 2+2?")
     assert (third["outcome"], third["passages"], third["citations"]) == ("direct", [], [])
     assert third["run"] != second["run"]
@@ -145,21 +146,20 @@ def meeting(kinds: set[str], parties: int) -> Callable[[str], Any]:
 
 
 @pytest.mark.parametrize(
-    ("kinds", "parties"),
-    [({"relevance"}, 2), ({"support"}, 2), ({"support", "usefulness"}, 3)],
-    ids=["grades", "claims", "the two checks"],
+    ("strategy", "kinds", "parties"),
+    [
+        ("combined", {"relevance"}, 2),
+        ("combined", {"support"}, 2),
+        ("combined", {"support", "usefulness"}, 3),
+        ("per-passage", {"draft"}, 2),
+    ],
 )
-async def test_what_can_run_side_by_side_does(kinds: set[str], parties: int) -> None:
-    judge = critic()
-    judge.wait = meeting(kinds, parties)
-    final = await graph(ScriptedGenerator(drafts=[f"{GOOD} {AIR}"]), judge).ainvoke(asking())
-    assert final["outcome"] == "grounded"
-
-
-async def test_the_drafts_of_per_passage_are_written_side_by_side() -> None:
+async def test_what_can_run_side_by_side_does(strategy: Any, kinds: set[str], parties: int) -> None:
+    wait = meeting(kinds, parties)
     judge = critic(relevance="relevant")
-    generator = ScriptedGenerator(drafts=[GOOD, "Salt lowers the melting point."], wait=meeting({"draft"}, 2))
-    final = await graph(generator, judge).ainvoke(asking(), context=Context(strategy="per-passage"))
+    judge.wait = wait
+    generator = ScriptedGenerator(drafts=[f"{GOOD} {AIR}", "Salt lowers the melting point."], wait=wait)
+    final = await graph(generator, judge).ainvoke(asking(), context=Context(strategy=strategy))
     assert final["outcome"] == "grounded"
 
 

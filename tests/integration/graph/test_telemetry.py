@@ -29,11 +29,11 @@ def exported(monkeypatch: pytest.MonkeyPatch) -> Iterator[InMemorySpanExporter]:
     provider.shutdown()
 
 
-def ask(tracing: str, *script: Any) -> None:
+def ask(tracing: str, *script: Any, asking: Callable[[SelfRAG], object] = lambda rag: rag.ask(QUESTION)) -> None:
     chat = ScriptedChat(script=list(script))
     settings = Settings(selfrag_tracing=tracing, selfrag_mode="never")  # type: ignore[arg-type]
-    with SelfRAG(retriever=ScriptedRetriever(), model=chat, settings=settings) as rag:
-        rag.ask(QUESTION)
+    with SelfRAG(retriever=ScriptedRetriever(always=[AIR]), model=chat, settings=settings) as rag:
+        asking(rag)
 
 
 def by_name(exported: InMemorySpanExporter) -> dict[str, ReadableSpan]:
@@ -43,7 +43,11 @@ def by_name(exported: InMemorySpanExporter) -> dict[str, ReadableSpan]:
 ANSWER = (reply(AIR, read=20, written=5), reply("5", read=30))
 
 
-def test_each_node_and_model_call_is_a_span_of_its_question(exported: InMemorySpanExporter) -> None:
+def test_each_node_and_model_call_is_a_span_of_its_question_where_that_is_asked_for(
+    exported: InMemorySpanExporter,
+) -> None:
+    ask("off", *ANSWER)
+    assert exported.get_finished_spans() == ()
     ask("otel", *ANSWER)
     spans = by_name(exported)
     question, node = spans["answer question"], spans["node direct_generate"]
@@ -70,18 +74,6 @@ def test_texts_are_recorded_only_when_they_are_asked_for(
     assert AIR in str(attributes["gen_ai.output.messages"])
 
 
-def test_nothing_is_recorded_unless_it_is_asked_for(exported: InMemorySpanExporter) -> None:
-    ask("off", *ANSWER)
-    assert exported.get_finished_spans() == ()
-
-
-def check(tracing: str, check: Callable[[SelfRAG], object]) -> None:
-    chat = ScriptedChat(script=[reply("yes"), reply("yes")])
-    settings = Settings(selfrag_tracing=tracing)  # type: ignore[arg-type]
-    with SelfRAG(retriever=ScriptedRetriever(always=[AIR]), model=chat, settings=settings) as rag:
-        check(rag)
-
-
 @pytest.mark.parametrize(
     ("name", "checked"),
     [("verify claim", lambda rag: rag.verify(AIR)), ("check text", lambda rag: rag.check(f"{AIR}\n\n{AIR}"))],
@@ -89,13 +81,13 @@ def check(tracing: str, check: Callable[[SelfRAG], object]) -> None:
 def test_a_check_is_one_span_with_its_model_calls_below(
     exported: InMemorySpanExporter, name: str, checked: Callable[[SelfRAG], object]
 ) -> None:
-    check("otel", checked)
+    ask("otel", reply("yes"), reply("yes"), asking=checked)
     *calls, root = exported.get_finished_spans()
     assert (root.name, root.parent) == (name, None)
     assert {one.parent and one.parent.span_id for one in calls} == {root.context.span_id}
     assert all(one.name.startswith("chat ") for one in calls)
     exported.clear()
-    check("off", checked)
+    ask("off", reply("yes"), reply("yes"), asking=checked)
     assert exported.get_finished_spans() == ()
 
 

@@ -2,8 +2,6 @@
 
 from typing import Any, cast
 
-import pytest
-
 from run.context import Limits
 from run.state import SelfRAGState
 from tests.integration.graph import sky
@@ -20,14 +18,13 @@ FOUND = {QUESTION: [NAMING], ASKED: [NAMING], LEFT: [STUDIED]}
 async def ask(
     generator: ScriptedGenerator,
     studied: str = "relevant",
-    found: Any = None,
     limits: Limits | None = None,
     script: Any = None,
 ) -> SelfRAGState:
-    grades = {NAMING: ["irrelevant", "relevant"], STUDIED: studied} if found is None else {NAMING: "irrelevant"}
+    grades = {NAMING: ["irrelevant", "relevant"], STUDIED: studied}
     usual = {"retrieve": "retrieve", "support": "fully supported", "usefulness": "5"}
     critic = ScriptedCritic(cast("Any", grades | (script or {})), cast("Any", usual))
-    return await sky.ask(generator, critic, ScriptedRetriever(found or FOUND), limits=limits, question=QUESTION)
+    return await sky.ask(generator, critic, ScriptedRetriever(FOUND), limits=limits, question=QUESTION)
 
 
 def naming(**more: Any) -> ScriptedGenerator:
@@ -67,10 +64,7 @@ async def test_where_nothing_is_found_of_what_was_named_there_is_no_answer() -> 
     assert (final["outcome"], final["stop_reason"], final["citations"]) == ("abstained", "nothing_relevant", [])
 
 
-@pytest.mark.parametrize("rewrites", [0, 1])
-async def test_the_second_place_takes_one_rewrite(rewrites: int) -> None:
-    limits = Limits(rewrites=rewrites)
-    if rewrites:
-        assert (await ask(naming(drafts=["She studied in Plymouth."]), limits=limits))["outcome"] == "grounded"
-    else:
-        assert (await ask(ScriptedGenerator(), found={QUESTION: [NAMING]}, limits=limits))["outcome"] == "abstained"
+async def test_the_second_place_takes_one_rewrite() -> None:
+    drafts = ["She studied in Plymouth."]
+    assert (await ask(naming(drafts=drafts), limits=Limits(rewrites=1)))["outcome"] == "grounded"
+    assert (await ask(ScriptedGenerator(), limits=Limits(rewrites=0)))["outcome"] == "abstained"

@@ -25,8 +25,6 @@ from tests.scripted import ScriptedChat, ScriptedGenerator, document, roomy_budg
 
 
 class Shelf(BaseRetriever):
-    """A retriever that LangChain traces."""
-
     def _get_relevant_documents(self, query: str, **_: Any) -> list[Document]:
         return [document(AIR), document(SALT)]
 
@@ -40,14 +38,13 @@ made = services(ScriptedGenerator(drafts=[GOOD] * 99), critic(), shelf)
 graph = build_graph(made, InMemorySaver(), **({"tracing": True} if "traced" in sys.argv else {}))
 
 
-async def alone(_: Any = None, config: RunnableConfig | None = None) -> None:
+async def alone() -> None:
     """Ask a model as a generator or a critic does that is used without a graph."""
     chat = Chat(lambda: ScriptedChat(script=["Yes."]), "scripted")
     await chat.ask([HumanMessage(AIR)], roomy_budget(), max_tokens=9)
 
 
 async def compared() -> None:
-    """Ask a system that Self-RAG is compared with."""
     await plain(made, Context()).ask(Example(id="1", question=QUESTION))
 
 

@@ -103,7 +103,6 @@ def streamed() -> Iterator[None]:
 
 
 def carried(world: World, wire: Wire, how: tuple[str, Any]) -> Wire:
-    """Return the reply as it is sent after an attack on its transport."""
     kind, given = how
     match kind:
         case "encoded":
@@ -134,7 +133,6 @@ def _with_headers(wire: Wire, headers: dict[str, str]) -> Wire:
 
 
 def told(how: tuple[str, Any]) -> Fault:
-    """Return the fault of a reply whose content is attacked."""
     kind, given = how
     match kind:
         case "fault":

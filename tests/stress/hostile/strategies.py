@@ -42,7 +42,6 @@ def odd() -> st.SearchStrategy[str]:
 
 
 def nested(depth: int) -> Any:
-    """A list or an object within each other."""
     made: Any = "x"
     for number in range(depth):
         made = [made] if number % 2 else {"a": made}
@@ -72,7 +71,6 @@ def changes() -> st.SearchStrategy[list[Change]]:
 
 
 def changed(value: Any, changes: Sequence[Change]) -> bytes:
-    """Return the value with its changes made one after the other, as JSON."""
     for way, how, new, everywhere in changes:
         value = _changed(value, way, how, new, everywhere)
     return json.dumps(value).encode()

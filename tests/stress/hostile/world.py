@@ -25,8 +25,6 @@ Play = Callable[..., Iterator[str]]
 
 
 class Server(OpenAIServer):
-    """A model server that keeps what it was sent."""
-
     def __init__(self) -> None:
         self.received: list[str] = []
         super().__init__()
@@ -72,7 +70,6 @@ class World:
 
 
 def played(folder: str, play: Play, attack: Attack) -> list[str]:
-    """Play an attack in this process; return its violations."""
     return list(play(_world_in(folder), *attack))
 
 
