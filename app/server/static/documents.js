@@ -12,6 +12,8 @@ let limits = { most_bytes: 0, suffixes: [] };
 let left = new Set(); // the sources that are not asked
 let only = null; // the sources that alone are asked, after "None"
 let uploading = 0;
+let settle;
+const settled = new Promise((resolve) => (settle = resolve)); // once the limits are known
 
 const dialog = byId("documents");
 
@@ -27,6 +29,7 @@ export function chosenSources() {
 
 export async function prepareDocuments(uploads) {
   limits = uploads;
+  settle();
   if (!limits.suffixes.length) {
     byId("open-documents").hidden = byId("scope").hidden = true;
     return;
@@ -136,6 +139,7 @@ function removal(one) {
 }
 
 async function upload(files) {
+  await settled;
   if (!limits.suffixes.length) return;
   if (!dialog.open) dialog.showModal();
   for (const file of files) {
