@@ -288,6 +288,7 @@ def test_a_document_is_read_back_up_to_a_length_and_a_quote_has_its_surroundings
     assert store.text_of(b"/d/a.txt", 2, 9_000) == ("The second page.", True)
     begin, whole = store.text_of(b"/d/a.txt", 1, 50)
     assert sentences.startswith(begin)
+    assert 0 < len(begin) <= 50
     assert not whole
     assert store.text_of(b"/d/c.txt", None, 50) == ("", True)
     passage = overlapping[3].page_content

@@ -233,6 +233,7 @@ def test_a_doctored_backup_is_refused_and_a_compressed_one_since_it_may_be_endle
         manifest_with(made={"embedding": "bow", "dimension": 3, "splitter": {}}),
         lambda members: members.pop("manifest.json"),
         lambda members: members.pop("threads.jsonl"),
+        lambda members: members.update({"threads.jsonl": members["threads.jsonl"].upper()}),
         lambda members: members.update({"../../evil": b""}),
         lambda members: members.update({"vectors-000000.npy": b"not numbers"}),
     ):
