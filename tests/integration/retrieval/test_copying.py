@@ -295,17 +295,15 @@ def require_same_uploads(store: Store, copy: Store) -> None:
 
 
 @pytest.mark.postgres
-def test_uploads_are_copied_between_databases_with_their_bytes(with_uploads: Store, elsewhere: Store) -> None:
+def test_uploads_are_copied_between_databases_with_their_bytes_and_again_when_they_are_replaced(
+    with_uploads: Store, elsewhere: Store
+) -> None:
     assert copy_library(with_uploads, elsewhere).left_out == []
     require_same_uploads(with_uploads, elsewhere)
-
-
-@pytest.mark.postgres
-def test_an_upload_that_was_replaced_is_copied_again(with_uploads: Store, elsewhere: Store) -> None:
-    copy_library(with_uploads, elsewhere)
     assert with_uploads.uploads
     with_uploads.uploads.put(NOTE, b"Tea is grown in Darjeeling.")
     Library(with_uploads, SETTINGS).sync()
+    elsewhere.model = Model(Unused(), "bow")
     copy_library(with_uploads, elsewhere)
     assert bytes_of(elsewhere)[NOTE] == b"Tea is grown in Darjeeling."
     assert held(elsewhere) == held(with_uploads)
