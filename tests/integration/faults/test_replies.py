@@ -146,7 +146,7 @@ async def test_the_generator_answers_or_fails_by_name(server: OpenAIServer, name
 
 
 @pytest.mark.parametrize("name", CASES)
-async def test_the_critic_judges_or_is_unknown_and_then_asked_the_same_way(server: OpenAIServer, name: str) -> None:
+async def test_the_critic_judges_or_is_unknown_and_is_asked_the_same_way_then(server: OpenAIServer, name: str) -> None:
     case, budget = CASES[name], roomy_budget()
     server.always = lambda asked: FAULTS[name]
     one = chat(server, seconds=seconds_for(name))
