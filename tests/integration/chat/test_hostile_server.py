@@ -1,7 +1,5 @@
 """A server that would fill the memory, lead elsewhere, or give the key away: by the endpoint and by providers."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import tracemalloc

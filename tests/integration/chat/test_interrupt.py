@@ -1,7 +1,5 @@
 """Ctrl-C while a synchronous caller waits for a model that does not answer ends the program, and not the time limit."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import sys

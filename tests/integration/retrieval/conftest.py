@@ -42,6 +42,11 @@ def run_at_once(*calls: Callable[[], object]) -> None:
         thread.join()
 
 
+def held(library: Library) -> list[str]:
+    """The names of a library's documents."""
+    return [source.path.name for source in library.sources()]
+
+
 def best(library: Library) -> str:
     return library.store.similarity_search(QUESTION, k=1)[0].page_content
 

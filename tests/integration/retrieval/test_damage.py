@@ -37,43 +37,37 @@ def test_a_closed_index_is_three_files_and_a_lock(indexed: Path) -> None:
     assert (manifest["vectors"]["passages"], len(manifest["vectors"]["sha256"])) == (4, 64)
 
 
-@pytest.mark.parametrize(
-    "harm",
-    [
+def test_a_vector_file_that_is_not_the_one_written_is_made_anew(
+    indexed: Path, open_library: Opener, model: BagOfWords
+) -> None:
+    path = indexed / "vectors.faiss"
+    whole, embedded = path.read_bytes(), len(model.texts)
+    harms: list[Callable[[Path], object]] = [
         Path.unlink,
         lambda path: path.write_bytes(b""),
         lambda path: path.write_bytes(b"\x80\x04 anything at all"),
         lambda path: flip(path, path.stat().st_size // 2),
-    ],
-)
-def test_a_vector_file_that_is_not_the_one_written_is_made_anew(
-    indexed: Path, open_library: Opener, model: BagOfWords, harm: Callable[[Path], object]
-) -> None:
-    path = indexed / "vectors.faiss"
-    whole = path.read_bytes()
-    harm(path)
-    embedded = len(model.texts)
-    library = open_library()
-    library.sync()
-    assert best(library) == ANSWER
-    assert path.read_bytes() == whole
-    assert json.loads((indexed / "manifest.json").read_text())["vectors"]["sha256"] == sha256(whole).hexdigest()
+    ]
+    for harm in harms:
+        harm(path)
+        with open_library() as library:
+            library.sync()
+            assert best(library) == ANSWER
+        assert path.read_bytes() == whole
+        assert json.loads((indexed / "manifest.json").read_text())["vectors"]["sha256"] == sha256(whole).hexdigest()
     assert len(model.texts) == embedded
 
 
-@pytest.mark.parametrize(
-    "content",
-    [b"", b"{", b"[]", b'{"format": "x"}', b"\xff\xfe", b'{"vectors": {"sha256": 1}}'],
-)
-def test_a_doctored_manifest_is_not_believed(indexed: Path, open_library: Opener, content: bytes) -> None:
-    (indexed / "manifest.json").write_bytes(content)
-    library = open_library()
-    assert best(library) == ANSWER
-    assert library.sync().notes == []
-    manifest = read_manifest(indexed)
-    assert manifest is not None
-    assert manifest.vectors is not None
-    assert manifest.vectors.passages == 4
+def test_a_doctored_manifest_is_not_believed(indexed: Path, open_library: Opener) -> None:
+    for content in (b"", b"{", b"[]", b'{"format": "x"}', b"\xff\xfe", b'{"vectors": {"sha256": 1}}'):
+        (indexed / "manifest.json").write_bytes(content)
+        with open_library() as library:
+            assert best(library) == ANSWER
+            assert library.sync().notes == []
+        manifest = read_manifest(indexed)
+        assert manifest
+        assert manifest.vectors
+        assert manifest.vectors.passages == 4
 
 
 def test_the_vector_file_of_another_index_is_not_used(tmp_path: Path) -> None:
@@ -123,7 +117,7 @@ def test_a_file_that_is_no_database_is_put_aside_and_made_anew(
 def test_an_emptied_or_missing_database_is_filled_again(indexed: Path, open_library: Opener) -> None:
     (indexed / "index.sqlite").write_bytes(b"")
     assert len(open_library().sync().added) == 3
-    open_library().close()
+    open_library()
 
 
 def test_without_a_manifest_the_damage_is_said_all_the_same(indexed: Path, open_library: Opener) -> None:

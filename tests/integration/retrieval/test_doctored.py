@@ -17,11 +17,8 @@ from tests.unit.retrieval.fakes import BagOfWords
 
 pytestmark = pytest.mark.timeout(30)  # what is not refused has no end
 
+DATABASE = ["index.sqlite", "writer.lock", "index.sqlite-wal", "index.sqlite-shm"]
 ENDLESS = "WITH RECURSIVE n (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n)"
-
-
-def fifo(path: Path) -> None:
-    os.mkfifo(path)
 
 
 def device(path: Path) -> None:
@@ -33,11 +30,7 @@ def huge(path: Path) -> None:
         file.truncate(1 << 40)
 
 
-def folder(path: Path) -> None:
-    path.mkdir()
-
-
-@pytest.mark.parametrize("put", [fifo, device, huge])
+@pytest.mark.parametrize("put", [os.mkfifo, device, huge])
 @pytest.mark.parametrize("name", ["manifest.json", "vectors.faiss", "writer.json"])
 def test_what_is_no_file_of_the_index_is_made_anew(
     indexed: Path, open_library: Opener, docs: Path, name: str, put: Callable[[Path], None]
@@ -57,8 +50,8 @@ def test_what_is_no_file_of_the_index_is_made_anew(
 @pytest.mark.parametrize(
     ("name", "put"),
     [
-        *product(["index.sqlite", "writer.lock", "index.sqlite-wal", "index.sqlite-shm"], [fifo, device, folder]),
-        *product(["manifest.json", "vectors.faiss"], [folder]),
+        *product(DATABASE, [os.mkfifo, device, Path.mkdir]),
+        *product(["manifest.json", "vectors.faiss"], [Path.mkdir]),
     ],
 )
 def test_what_is_no_file_of_the_index_and_cannot_be_replaced_is_named(

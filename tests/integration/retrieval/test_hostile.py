@@ -232,11 +232,10 @@ def test_names_are_bytes_and_are_shown_on_one_line(tmp_path: Path, name: bytes, 
     assert none.reason == f"{said}.md cannot be found any more: restore it, or index its folder again."
 
 
-@pytest.mark.parametrize("path", [b"/etc/a\0b.txt", b"", b"/" + b"a" * 300, b"/" + b"a/" * 5_000])
-def test_paths_that_no_file_can_have_are_not_opened(path: bytes) -> None:
-    (reading,) = read([path])
-    assert (reading.status, reading.sha256) in (("unopened", None), ("failed", None))
-    assert reading.reason
+def test_paths_that_no_file_can_have_are_not_opened() -> None:
+    for reading in read([b"/etc/a\0b.txt", b"", b"/" + b"a" * 300, b"/" + b"a/" * 5_000]):
+        assert (reading.status, reading.sha256) in (("unopened", None), ("failed", None))
+        assert reading.reason
 
 
 def test_only_regular_files_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,8 +7,6 @@ import sys
 import time
 from pathlib import Path
 
-import pytest
-
 from retrieval.library.library import Library
 from tests.unit.retrieval.fakes import BagOfWords
 
@@ -29,20 +27,15 @@ def start(home: Path, docs: Path) -> subprocess.Popen[str]:
     return subprocess.Popen([sys.executable, "-c", INDEX, str(home), str(docs)], stdout=subprocess.PIPE, text=True)
 
 
-@pytest.fixture
-def many(docs: Path) -> Path:
+def test_killed_at_any_moment_the_index_is_readable_and_no_file_is_lost(docs: Path, tmp_path: Path) -> None:
     for number in range(60):
         rows = "".join(f"{number},row {row} of file {number} says something\n" for row in range(40))
         (docs / f"{number:02}.csv").write_text("file,text\n" + rows)
-    return docs
-
-
-def test_killed_at_any_moment_the_index_is_readable_and_no_file_is_lost(many: Path, tmp_path: Path) -> None:
     chance = random.Random(3)
     home = tmp_path / "killed"
     kept = 0
     for _ in range(4):
-        process = start(home, many)
+        process = start(home, docs)
         assert process.stdout is not None
         process.stdout.readline()
         time.sleep(chance.uniform(0, 0.15))

@@ -28,10 +28,6 @@ def rows(seed: int, count: int) -> str:
     return "text\n" + "".join(f"{' '.join(chance.sample(WORDS, 6))} of {seed}\n" for _ in range(count))
 
 
-def kind(library: Library) -> str:
-    return type(library.store.vectors._index).__name__
-
-
 def agrees_with_the_database(library: Library) -> bool:
     """Whether the passages found by meaning are all there are."""
     with library.store.database.reading() as connection:
@@ -93,7 +89,7 @@ def test_a_library_that_grew_much_gets_more_lists_and_one_that_shrank_is_exact_a
     (docs / "most.csv").unlink()
     (docs / "many.csv").unlink()
     library.sync()
-    assert kind(library) == "IndexIDMap2"
+    assert type(library.store.vectors._index).__name__ == "IndexIDMap2"
     assert agrees_with_the_database(library)
 
 

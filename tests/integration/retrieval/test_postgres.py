@@ -18,7 +18,7 @@ from retrieval.searching_store import Store
 from retrieval.splitter import SplitSettings
 from retrieval.store import Model
 from tests.integration.postgres_server import SECRET, as_role, one_sentence, url_of
-from tests.integration.retrieval.conftest import run_at_once, synced
+from tests.integration.retrieval.conftest import Opener, run_at_once, synced
 from tests.integration.retrieval.test_contract import TEXTS, file, put
 from tests.unit.retrieval.fakes import BagOfWords
 
@@ -213,15 +213,12 @@ def test_a_migration_that_is_cut_leaves_nothing(postgres_url: str, monkeypatch: 
         assert len(store.similarity_search("aspirin", k=9)) == 3
 
 
-def test_two_make_a_library_at_once(postgres_url: str) -> None:
-    stores: list[Any] = []
-    run_at_once(*[lambda: stores.append(open_(postgres_url))] * 4)
-    with ExitStack() as stack:
-        for store in stores:
-            stack.callback(store.close)
-        assert len(stores) == 4
-        put(stores[0], file("a", TEXTS))
-        assert all(set(store.records()) == {b"a"} for store in stores)
+def test_many_make_a_library_at_once(open_at: Opener, postgres_url: str) -> None:
+    stores: list[Store] = []
+    run_at_once(*[lambda: stores.append(open_at(postgres_url).store)] * 4)
+    assert len(stores) == 4
+    put(stores[0], file("a", TEXTS))
+    assert all(set(store.records()) == {b"a"} for store in stores)
 
 
 def test_a_lost_connection_is_replaced(store: Store, admin: psycopg.Connection[Any]) -> None:

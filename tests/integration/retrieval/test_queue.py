@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from core.errors import IndexBusy, RequestError, StoreUnavailable
+from retrieval.documents.load import parse
 from retrieval.library import queued_sync
 from retrieval.library import worker as worker_module
 from retrieval.library.discovery import Stamp
@@ -72,11 +73,9 @@ def end_leases(admin: psycopg.Connection[Any]) -> None:
 
 def split_text(library: Library, job: Job) -> Any:
     """The file of a job, read by a process that took it."""
-    from retrieval.documents.load import parse
-
-    data = Path(job.path.decode()).read_bytes()
-    loaded = parse(Path(job.path.decode()), data)
-    reading = Reading(job.path, "read", sha256="0" * 64, size=len(data), loaded=loaded)
+    path = Path(job.path.decode())
+    data = path.read_bytes()
+    reading = Reading(job.path, "read", sha256="0" * 64, size=len(data), loaded=parse(path, data))
     return split_file(reading, Stamp(job.size, job.mtime_ns), library.settings)
 
 
@@ -314,13 +313,6 @@ def test_what_waits_for_the_lock_is_embedded_once(open_on: Opener, docs: Path, m
     assert len(model.texts) == len(set(model.texts)) > 0
 
 
-def test_the_roots_of_another_machine_are_told_with_its_name(open_on: Opener, docs: Path) -> None:
-    owner, other = open_on("a"), open_on("b")
-    owner.add([docs])
-    assert other.roots_elsewhere() == {docs.resolve(): "a"}
-    assert owner.roots_elsewhere() == {}
-
-
 def test_a_shared_folder_is_read_by_every_machine(open_on: Opener, docs: Path) -> None:
     shared = (str(docs.resolve()).encode(),)
     owner, other = open_on("a", shared=shared), open_on("b", shared=shared)
@@ -330,9 +322,11 @@ def test_a_shared_folder_is_read_by_every_machine(open_on: Opener, docs: Path) -
     assert len(other.sync().removed) == 1
 
 
-def test_a_root_of_another_machine_can_be_removed(open_on: Opener, docs: Path) -> None:
+def test_the_roots_of_another_machine_are_told_with_its_name_and_can_be_removed(open_on: Opener, docs: Path) -> None:
     owner, other = open_on("a"), open_on("b")
     queue_all(owner, docs)
+    assert other.roots_elsewhere() == {docs.resolve(): "a"}
+    assert owner.roots_elsewhere() == {}
     other.remove(docs)
     assert other.require_queue().waiting(everywhere=True) == 0
     assert owner.sync().added == []
