@@ -223,9 +223,8 @@ async def test_a_token_may_have_any_characters(tmp_path: Path) -> None:
     ("text", "told"),
     [
         (b"ann\n", "Line 1 of"),
-        (b"ann a b\n", "line 1 of .* is shorter"),
         (b"../ann 0123456789abcdef\n", "Line 1 of"),
-        (b"ann short\n", "shorter than 16 characters"),
+        (b"ann short\n", "line 1 of .* is shorter than 16 characters"),
         (b"ann 0123456789abcdef\nbob 0123456789abcdef\n", "line 2 of .* is that of a line above"),
         (b"ann 0123456789abcdef\nAnn 0123456789abcdeg\n", "differs from one above in its case alone"),
         (b"# nobody\n", "holds no token"),
