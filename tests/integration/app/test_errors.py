@@ -61,7 +61,6 @@ def test_a_wrong_request(program: Program, server: OpenAIServer, arguments: tupl
     [
         ({"OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}, ("Cannot reach the server of gpt-4o-mini", "OPENAI_BASE_URL")),
         ({"OPENAI_API_KEY": "sk-wrong-key-123"}, ("refused the key", "OPENAI_API_KEY")),
-        ({"SELFRAG_CHAT_MODEL": "gpt-9"}, ("does not know gpt-9", "SELFRAG_CHAT_MODEL")),
     ],
 )
 def test_a_model_that_cannot_be_had(
