@@ -30,8 +30,6 @@ def one_sentence(ended: Ended, *parts: str) -> None:
         (("ask", "\udcff\udcfe"), ("The question is empty",)),  # bytes that are not UTF-8
         (("x" * 100_000,), ("100,000 characters", "8,000")),
         ((RENT, "--answer-tokens", "19"), ("--answer-tokens is 19", "greater than or equal to 20")),
-        ((), ("question", "--help")),
-        (("graph", "--output", "picture.gif"), ("picture.gif", ".svg, .png or .mmd")),
         ((RENT, "--picture", "no such folder/picture.svg"), ("no such folder/picture.svg cannot be written",)),
         (("eval",), ("DATASET",)),
         (("eval", "set.jsonl", "--systems", "best"), ("best is no system",)),

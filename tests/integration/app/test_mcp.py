@@ -19,7 +19,7 @@ from app.settings import Settings
 from app.terminal.screen import Screen
 from tests.command_line import Program
 from tests.integration.mcp_clients import HELLO, READING, called, in_both_eras, over_stdio, refused
-from tests.integration.openai_server import HANG, Fault, Inputs, OpenAIServer, Policy
+from tests.integration.openai_server import HANG, Inputs, OpenAIServer, Policy
 
 RENT = "When does the tenant pay the monthly rent?"
 ANSWER = "The tenant pays the monthly rent in advance."

@@ -52,7 +52,7 @@ async def test_a_run_of_somebody_elses_token_is_as_one_that_does_not_exist() -> 
     with client_of(scripted_app(access=tokens())) as client:
         id_ = (await client.post("/api/ask", json=ASK, headers=ANN)).headers["x-run-id"]
         assert (await client.get(f"/api/runs/{id_}", headers=ANN)).status_code == 200
-        paths = ("", "/events", "/picture.svg", "/export", "/citations/1")
+        paths = ("", "/events", "/picture.svg", "/export", "/citations/1", "/citations/1/page.png")
         for path in paths:
             others = await client.get(f"/api/runs/{id_}{path}", headers=BOB)
             none = await client.get(f"/api/runs/{'x' * len(id_)}{path}", headers=BOB)
