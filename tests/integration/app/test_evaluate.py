@@ -18,6 +18,7 @@ RENT = "When does the tenant pay the monthly rent?"
 DOGS = "Are dogs allowed in the garden?"
 RIVER = "What is the river of Paris?"
 HARRY = "How did Harry beat Quirrell?"
+PATIENCE = 300.0  # seconds for a process to load the models, on a machine that is busy
 ROWS = [
     {"question": RENT, "route": "retrieve", "answer": "in advance", "source": "lease.md"},
     {"question": DOGS, "route": "retrieve", "answer": "in the garden", "source": "lease.md"},
@@ -88,7 +89,7 @@ def test_a_run_that_is_killed_and_then_interrupted_goes_on_without_asking_again(
     def ended_by(how: signal.Signals) -> tuple[int, str]:
         arrived.clear()
         with program.start(*words) as process:
-            assert arrived.wait(60)
+            assert arrived.wait(PATIENCE)
             process.send_signal(how)
             _, err = process.communicate(timeout=60)
         return process.returncode, err
