@@ -30,8 +30,6 @@ def one_sentence(ended: Ended, *parts: str) -> None:
         (("ask", "\udcff\udcfe"), ("The question is empty",)),  # bytes that are not UTF-8
         (("x" * 100_000,), ("100,000 characters", "8,000")),
         ((RENT, "--answer-tokens", "19"), ("--answer-tokens is 19", "greater than or equal to 20")),
-        ((), ("question", "--help")),
-        (("graph", "--output", "picture.gif"), ("picture.gif", ".svg, .png or .mmd")),
         ((RENT, "--picture", "no such folder/picture.svg"), ("no such folder/picture.svg cannot be written",)),
         (("eval",), ("DATASET",)),
         (("eval", "set.jsonl", "--systems", "best"), ("best is no system",)),
@@ -61,7 +59,6 @@ def test_a_wrong_request(program: Program, server: OpenAIServer, arguments: tupl
     [
         ({"OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}, ("Cannot reach the server of gpt-4o-mini", "OPENAI_BASE_URL")),
         ({"OPENAI_API_KEY": "sk-wrong-key-123"}, ("refused the key", "OPENAI_API_KEY")),
-        ({"SELFRAG_CHAT_MODEL": "gpt-9"}, ("does not know gpt-9", "SELFRAG_CHAT_MODEL")),
     ],
 )
 def test_a_model_that_cannot_be_had(

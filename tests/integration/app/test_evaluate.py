@@ -18,6 +18,7 @@ RENT = "When does the tenant pay the monthly rent?"
 DOGS = "Are dogs allowed in the garden?"
 RIVER = "What is the river of Paris?"
 HARRY = "How did Harry beat Quirrell?"
+PATIENCE = 300.0  # seconds for a process to load the models, on a machine that is busy
 ROWS = [
     {"question": RENT, "route": "retrieve", "answer": "in advance", "source": "lease.md"},
     {"question": DOGS, "route": "retrieve", "answer": "in the garden", "source": "lease.md"},
@@ -27,13 +28,10 @@ ROWS = [
 ]
 
 
-@pytest.fixture
-def _bare_report(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A report without its page, whose pictures take a second to draw."""
+@pytest.fixture(autouse=True)
+def bare_report(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A report without its page, whose pictures take a second to draw; test_alone has it drawn."""
     monkeypatch.setattr(report, "page", lambda *_: "a page")
-
-
-bare_report = pytest.mark.usefixtures("_bare_report")
 
 
 @pytest.fixture
@@ -77,10 +75,8 @@ def test_what_is_printed_and_written(program: Program, questions: Path, docs: Pa
     assert by_key["closed-book", RIVER]["answer"] == "The answer is 4."
 
 
-@bare_report
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
-def test_a_run_that_is_ended_midway_goes_on_without_asking_again(
-    program: Program, questions: Path, docs: Path, server: OpenAIServer, how: signal.Signals
+def test_a_run_that_is_killed_and_then_interrupted_goes_on_without_asking_again(
+    program: Program, questions: Path, docs: Path, server: OpenAIServer
 ) -> None:
     arrived = threading.Event()
 
@@ -90,29 +86,33 @@ def test_a_run_that_is_ended_midway_goes_on_without_asking_again(
         arrived.set()
         return HANG
 
+    def ended_by(how: signal.Signals) -> tuple[int, str]:
+        arrived.clear()
+        with program.start(*words) as process:
+            assert arrived.wait(PATIENCE)
+            process.send_signal(how)
+            _, err = process.communicate(timeout=60)
+        return process.returncode, err
+
     server.always = hang
     words = ("eval", str(questions), "--docs", str(docs), "--concurrency", "1")
-    with program.start(*words) as process:
-        assert arrived.wait(60)
-        process.send_signal(how)
-        _, err = process.communicate(timeout=60)
+    ended_by(signal.SIGKILL)
     finished = {(record["system"], record["question"]) for record in records_of(program)}
     assert {(system, question) for system in ("self-rag", "plain") for question in (RENT, DOGS)} <= finished
-    if how == signal.SIGINT:
-        assert process.returncode == 130
-        assert "Traceback" not in err
-        assert "4 of 10 answers are kept in eval/pets/records.jsonl" in " ".join(err.split())
-        assert err.splitlines()[-1] == "Interrupted."
     before = len(server.asked)
+    code, err = ended_by(signal.SIGINT)
+    assert code == 130
+    assert "Traceback" not in err
+    assert "4 of 10 answers are kept in eval/pets/records.jsonl" in " ".join(err.split())
+    assert err.splitlines()[-1] == "Interrupted."
     server.always = lambda asked: None
     ended = program(*words)
     assert ended.code == 0, ended.err
     assert not {RENT, DOGS} & {questions_of(asked) for asked in server.asked[before:]}
     assert len(records_of(program)) == 10
-    assert f"{len(finished)} kept from before" in ended.err
+    assert "4 kept from before" in ended.err
 
 
-@bare_report
 def test_a_server_that_goes_away_ends_the_run_and_keeps_what_there_is(
     program: Program, questions: Path, docs: Path, server: OpenAIServer
 ) -> None:
@@ -129,7 +129,6 @@ def test_a_server_that_goes_away_ends_the_run_and_keeps_what_there_is(
     assert RENT not in {questions_of(asked) for asked in server.asked[before:]}
 
 
-@bare_report
 def test_the_samples_questions_are_asked_of_the_sample(small_sample: Program, docs: Path) -> None:
     path = Path(shutil.copy(ROOT / "data" / "questions.jsonl", docs.parent))
     ended = small_sample("eval", str(path), "--systems", "plain", "--most", "2", "--out", "here", "--quiet")

@@ -26,6 +26,7 @@ from tests.integration.openai_server import OpenAIServer
 RENT = "When does the tenant pay the monthly rent?"
 ANSWER = "The tenant pays the monthly rent in advance."
 DOGS = "Are dogs allowed in the garden?"
+GARDEN = "Are cats allowed in the garden?"
 
 
 class Shelf(BaseRetriever):
@@ -48,12 +49,6 @@ def test_the_result_is_what_the_command_line_prints(rag: SelfRAG, program: Progr
     assert (asked["outcome"], asked["answer"], asked["citations"][0]["quote"]) == ("grounded", ANSWER, ANSWER)
     assert asked.keys() == printed.keys()
     assert (asked["claims"], asked["citations"]) == (printed["claims"], printed["citations"])
-
-
-async def test_while_an_event_loop_runs_both_ways_give_the_same(settings: Settings, docs: Path) -> None:
-    async with SelfRAG.open(docs, settings=settings) as rag:
-        assert (await rag.aask(DOGS)).answer == rag.ask(DOGS).answer == "Dogs are allowed in the garden."
-        rag.close()
 
 
 def test_events_come_as_the_question_goes_on_and_the_result_last(rag: SelfRAG) -> None:
@@ -125,9 +120,6 @@ async def test_a_grader_can_be_tried_alone(settings: Settings, docs: Path) -> No
         rag.close()
 
 
-GARDEN = "Are cats allowed in the garden?"
-
-
 async def test_every_way_of_asking_takes_a_conversation_and_a_correction(settings: Settings, docs: Path) -> None:
     async with SelfRAG.open(docs, settings=settings) as rag:
         earlier = [(await rag.aask(DOGS)).turn()]
@@ -143,5 +135,6 @@ async def test_every_way_of_asking_takes_a_conversation_and_a_correction(setting
                 (finished,) = [event for event in events if isinstance(event, Finished)]
                 results.append(finished.result)
             assert [(result.question, result.standalone) for result in results] == [("And cats?", meant)] * 4
+            assert {result.answer for result in results} == {"Dogs are allowed in the garden."}
             keep_to_the_contract(results[0].model_dump(mode="json"))
         rag.close()

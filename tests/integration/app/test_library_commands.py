@@ -72,14 +72,14 @@ def test_a_backup_is_restored_elsewhere(filled: Program, tmp_path: Path) -> None
     [
         (("copy", "sqlite://", "sqlite://"), "FROM and TO are the same store"),
         (("copy", "sqlite:///nowhere/at/all", "sqlite://"), "There is nothing in the library"),
-        (("copy", "sqlite://", "mysql://u:geheim-1234@host/db"), "There is no store for mysql"),
+        (("copy", "mysql://u:geheim-1234@host/db", "sqlite://"), "There is no store for mysql"),
         (("restore", "none.zip"), "There is no file"),
         (("export-labels", "labels.jsonl"), "There is no feedback yet"),
         (("backup", "no/such/folder/backup.zip"), "no/such/folder"),
     ],
 )
-def test_what_cannot_be_done_is_one_sentence(filled: Program, arguments: tuple[str, ...], said: str) -> None:
-    ended = filled("library", *arguments)
+def test_what_cannot_be_done_is_one_sentence(program: Program, arguments: tuple[str, ...], said: str) -> None:
+    ended = program("library", *arguments)
     assert ended.code == 2
     assert ended.out == ""
     assert ended.err.count("\n") == 1

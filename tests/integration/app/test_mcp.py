@@ -4,19 +4,22 @@ import asyncio
 import json
 import signal
 import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import replace
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+from mcp import Client
 from mcp.shared.exceptions import MCPError
 
+from app.server.mcp.backends import LocalBackend
+from app.server.mcp.server import new_server
+from app.settings import Settings
+from app.terminal.screen import Screen
 from tests.command_line import Program
-from tests.integration.app.test_serve import served
-from tests.integration.mcp_clients import HELLO, READING, called, in_both_eras, over_http, over_stdio, refused
-from tests.integration.openai_server import HANG, Fault, Inputs, OpenAIServer, Policy
+from tests.integration.mcp_clients import HELLO, READING, called, in_both_eras, over_stdio, refused
+from tests.integration.openai_server import HANG, Inputs, OpenAIServer, Policy
 
 RENT = "When does the tenant pay the monthly rent?"
 ANSWER = "The tenant pays the monthly rent in advance."
@@ -50,12 +53,18 @@ def receive(process: subprocess.Popen[str]) -> dict[str, Any]:
     return message
 
 
-@in_both_eras
-async def test_an_agent_lists_searches_reads_and_asks(
-    program: Program, server: OpenAIServer, docs: Path, mode: str
-) -> None:
+@asynccontextmanager
+async def in_this_process(settings: Settings, *docs: Path) -> AsyncIterator[Client]:
+    """A client of the tools over one's own documents, without the process that each other test starts."""
+    backend = LocalBackend(settings, docs, Screen(quiet=True))
+    async with Client(new_server(lambda _: backend, None), mode="legacy") as client:
+        yield client
+    await backend.aclose()
+
+
+async def test_an_agent_lists_searches_reads_and_asks(program: Program, server: OpenAIServer, docs: Path) -> None:
     program("index", str(docs))
-    async with over_stdio(program, mode=mode) as client:
+    async with over_stdio(program) as client:
         tools = (await client.list_tools()).tools
         assert [tool.name for tool in tools] == READING
         assert all(tool.annotations and tool.annotations.read_only_hint for tool in tools)
@@ -119,10 +128,8 @@ class Half(Policy):
         return "Dogs are allowed \ud83d in the garden."
 
 
-async def test_what_is_wrong_is_an_error_in_a_sentence_and_ends_no_process(
-    program: Program, server: OpenAIServer, docs: Path
-) -> None:
-    async with over_stdio(program, "--docs", str(docs)) as client:
+async def test_what_is_wrong_is_an_error_in_a_sentence(settings: Settings, server: OpenAIServer, docs: Path) -> None:
+    async with in_this_process(settings, docs) as client:
         assert await refused(client, "ask", question=" ") == "The question is empty: ask something."
         assert await refused(client, "ask") == "question: Field required."
         assert await refused(client, "ask", question="why", k=0) == "k: Input should be greater than or equal to 1."
@@ -146,21 +153,20 @@ async def test_what_is_wrong_is_an_error_in_a_sentence_and_ends_no_process(
         assert (failed["outcome"], failed["stop_reason"]) == ("stopped", "model_failed")
 
 
-async def test_models_are_loaded_when_a_tool_first_needs_them(program: Program, docs: Path) -> None:
-    for name in ("OPENAI_BASE_URL", "OPENAI_API_KEY"):
-        del program.environment[name]
-    async with over_stdio(program, SELFRAG_EMBEDDING_MODEL="none") as client:
+async def test_models_are_loaded_when_a_tool_first_needs_them(settings: Settings, docs: Path) -> None:
+    async with in_this_process(settings.model_copy(update={"selfrag_embedding_model": "none"})) as client:
         assert len((await client.list_tools()).tools) == len(READING)
         assert await refused(client, "search", query="rent") == (
             "SELFRAG_EMBEDDING_MODEL is none: write it as provider:model."
         )
-    async with over_stdio(program, "--docs", str(docs), SELFRAG_MODEL_PATH="/no/model.gguf") as client:
+    embedded = {"openai_base_url": None, "openai_api_key": None, "selfrag_model_path": Path("/no/model.gguf")}
+    async with in_this_process(settings.model_copy(update=embedded), docs) as client:
         assert (await called(client, "search", query="rent"))["passages"]
         assert "/no/model.gguf" in await refused(client, "ask", question=RENT)
 
 
-async def test_what_changes_on_the_disk_is_read_before_the_next_call(program: Program, docs: Path) -> None:
-    async with over_stdio(program, "--docs", str(docs)) as client:
+async def test_what_changes_on_the_disk_is_read_before_the_next_call(settings: Settings, docs: Path) -> None:
+    async with in_this_process(settings, docs) as client:
         assert (await called(client, "list_documents"))["total"] == 2
         (docs / "moon.txt").write_text("The moon orbits the planet.")
         (docs / "rivers.csv").unlink()
@@ -250,22 +256,17 @@ def test_rubbish_on_stdin_is_answered_with_errors_or_ignored(program: Program, d
     assert (process.returncode, out, err) == (0, "", "")
 
 
-@pytest.mark.parametrize(
-    ("while_asking", "interrupted"),
-    [(True, False), (False, True), (True, True)],
-    ids=["asking, by the end of stdin", "idle, by an interrupt", "asking, by an interrupt"],
-)
-def test_it_ends_in_order(
-    program: Program, server: OpenAIServer, docs: Path, while_asking: bool, interrupted: bool
+@pytest.mark.parametrize("interrupted", [False, True], ids=["by the end of stdin", "by an interrupt"])
+def test_it_ends_in_order_while_a_question_is_asked(
+    program: Program, server: OpenAIServer, docs: Path, interrupted: bool
 ) -> None:
     """By an interrupt also while stdin stays open. That an idle one ends with stdin is seen with `RUBBISH`."""
     server.always = lambda asked: HANG
     with started(program, "--docs", str(docs)) as process:
         send(process, HELLO, INITIALIZED)
         receive(process)
-        if while_asking:
-            send(process, calling(1, "ask", question=RENT))
-            server.wait_for("relevance")
+        send(process, calling(1, "ask", question=RENT))
+        server.wait_for("relevance")
         if interrupted:
             process.send_signal(signal.SIGINT)
             assert process.wait(60) == 0
@@ -293,24 +294,3 @@ def test_a_client_that_reads_nothing_does_not_hold_up_the_end(program: Program) 
         send(process, *({"jsonrpc": "2.0", "id": number, "method": "tools/list"} for number in range(1, 40)))
         process.stdin.close()
         assert process.wait(60) == 0
-
-
-async def test_the_server_answers_an_agent_before_sigterm_ends_it(
-    program: Program, server: OpenAIServer, docs: Path
-) -> None:
-    """The grades come a while after the signal: what cut the answer off would have done so by then.
-
-    Of the two eras the older one holds a session and a stream open besides; without either, a request is as any other.
-    """
-    program("index", str(docs))
-    slow = Fault(carry=lambda wire: replace(wire, pause=1.5))
-    server.always = lambda asked: slow if asked.kind == "relevance" else None
-    with served(program, "--mcp-allow-write") as (address, process):
-        async with over_http(address, mode="legacy") as client:
-            # Asked for here, or the client would ask for the schema of the answer when nobody listens any more.
-            assert [tool.name for tool in (await client.list_tools()).tools] == [*READING, "upload_document"]
-            asking = asyncio.create_task(called(client, "ask", question=RENT))
-            await asyncio.to_thread(server.wait_for, "relevance")
-            process.send_signal(signal.SIGTERM)
-            assert (await asking)["outcome"] == "grounded"
-        assert await asyncio.to_thread(process.wait, 60) == 0

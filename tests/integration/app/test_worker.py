@@ -1,10 +1,13 @@
 """``worker``, and ``index`` where workers read."""
 
 import signal
+import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from app.commands import worker
 from tests.command_line import Program
 
 postgres = pytest.mark.postgres
@@ -37,9 +40,12 @@ def test_a_worker_reads_what_index_leaves(team: Program, docs: Path) -> None:
 
 
 @postgres
-def test_a_worker_ends_in_order(team: Program) -> None:
-    with team.start("worker", "--quiet") as process:
-        assert team("index", "--list").code == 0  # by then it has begun, or begins
-        process.send_signal(signal.SIGTERM)
-        process.communicate(timeout=60)
-    assert process.returncode in (0, -signal.SIGTERM)
+def test_a_worker_that_waits_for_files_is_ended_by_a_signal(team: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    signalled = SimpleNamespace(sleep=lambda _: signal.raise_signal(signal.SIGTERM), monotonic=time.monotonic)
+    monkeypatch.setattr(worker, "time", signalled)
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        ended = team("worker", "--quiet")
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert (ended.code, ended.out, ended.err) == (0, "", "")

@@ -3,7 +3,6 @@
 import errno
 import json
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -182,29 +181,32 @@ async def test_what_an_agent_reads_is_recorded_and_what_it_verifies_counts(tmp_p
     assert [(one["what"], one["documents"]) for one in entries(path)] == [("verified", ["/docs/notes.txt"])]
 
 
-KILLED = """
-import sys
+KILLS = """
+import os, signal, sys, time
 from pathlib import Path
-from app.server.audit import Audit
-log = Audit(Path(sys.argv[1]))
-print("ready", flush=True)
-while True:
-    log.add("asked", "ann", question="x" * 200)
+from app.server.audit import Audit, verified
+
+path = Path(sys.argv[1])
+path.touch()
+for _ in range(8):
+    size = path.stat().st_size
+    if not (writer := os.fork()):
+        log = Audit(path)
+        while True:
+            log.add("asked", "ann", question="x" * 200)
+    while path.stat().st_size < size + 2_000:
+        time.sleep(0.001)
+    os.kill(writer, signal.SIGKILL)
+    os.waitpid(writer, 0)
+    entries = []
+    verified(path, entries.append)
+    print(len(entries))
 """
 
 
 def test_kills_leave_the_log_whole(tmp_path: Path) -> None:
-    path = tmp_path / "audit.jsonl"
-    count = size = 0
-    for _ in range(8):
-        writer = subprocess.Popen([sys.executable, "-c", KILLED, str(path)], stdout=subprocess.PIPE)
-        assert writer.stdout
-        writer.stdout.readline()
-        while path.stat().st_size < size + 2_000:
-            pass
-        writer.send_signal(signal.SIGKILL)
-        writer.wait()
-        writer.stdout.close()
-        found = entries(path)
-        assert len(found) > count
-        count, size = len(found), path.stat().st_size
+    command = [sys.executable, "-c", KILLS, str(tmp_path / "audit.jsonl")]
+    ended = subprocess.run(command, capture_output=True, text=True, check=True)
+    counts = [int(line) for line in ended.stdout.splitlines()]
+    assert len(counts) == 8
+    assert counts == sorted(set(counts)), "each writer adds to the log of the one before"

@@ -155,14 +155,6 @@ async def test_drafts_are_streamed_where_they_would_not_be_mixed(strategy: str, 
     assert asked == [streamed, False]
 
 
-async def test_a_run_can_be_ended() -> None:
-    app = scripted_app(Models(gate=asyncio.Event()))
-    with client_of(app) as client:
-        id_ = (await client.post("/api/runs", json={"question": QUESTION})).json()["id"]
-        assert (await client.delete(f"/api/runs/{id_}")).json()["state"] == "cancelled"
-        assert (await client.get(f"/api/runs/{id_}/picture.svg")).status_code == 409
-
-
 async def test_a_client_that_goes_away_ends_its_question_unless_it_was_started_to_outlive_it() -> None:
     models = Models(gate=asyncio.Event())
     app = scripted_app(models)

@@ -8,11 +8,10 @@ import httpx
 import pytest
 
 from app.server.sources import Sources
-from core.types import Citation
 from retrieval.documents.loaded import PageQuote
 from retrieval.store import Surroundings
 from tests.integration.graph.sky import AIR, QUESTION
-from tests.integration.server.scripted_server import ANN, BOB, client_of, scripted_app, tokens
+from tests.integration.server.scripted_server import client_of, scripted_app
 
 LINES = ((0.1, 0.2, 0.9, 0.25), (0.1, 0.25, 0.4, 0.3))
 AROUND = Surroundings("Before. ", AIR, " After.", Path("/docs/notes.pdf"), "1" * 64)
@@ -84,17 +83,3 @@ async def test_a_citation_stands_in_its_passage_where_nothing_else_is_known() ->
         for number in ("0", "2", "x"):
             for path in ("", "/page.png"):
                 assert (await client.get(f"/api/runs/{id_}/citations/{number}{path}")).status_code in (400, 404)
-
-
-async def test_the_page_of_somebody_elses_citation_is_not_shown() -> None:
-    shown: list[Citation] = []
-
-    def around(citation: Citation) -> Surroundings:
-        shown.append(citation)
-        return AROUND
-
-    with client_of(scripted_app(sources=Sources(around, PageReader()), access=tokens())) as client:
-        id_ = (await client.post("/api/ask", json={"question": QUESTION}, headers=ANN)).headers["x-run-id"]
-        for path in ("", "/page.png"):
-            assert (await client.get(f"/api/runs/{id_}/citations/1{path}", headers=BOB)).status_code == 404
-    assert shown == []

@@ -118,6 +118,7 @@ async def test_a_second_question_waits_for_the_first_to_end(tmp_path: Path) -> N
         await client.post(f"/api/threads/{other}/runs", json={"question": QUESTION})
         assert (await client.delete(f"/api/threads/{other}")).status_code == 204, "which ends its question"
         assert (await client.delete(f"/api/runs/{run}")).json()["state"] == "cancelled"
+        assert (await client.get(f"/api/runs/{run}/picture.svg")).status_code == 409
         assert [one["state"] for one in await turns_of(client, thread)] == ["cancelled"]
         assert (app.state.service.runs.count("running"), app.state.service.runs.count("queued")) == (0, 0)
         models.gate.set()
