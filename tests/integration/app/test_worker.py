@@ -2,6 +2,7 @@
 
 import signal
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -11,6 +12,14 @@ from app.commands import worker
 from tests.command_line import Program
 
 postgres = pytest.mark.postgres
+
+
+@pytest.fixture(autouse=True)
+def handler() -> Iterator[None]:
+    """Of this process, put back."""
+    before = signal.getsignal(signal.SIGTERM)
+    yield
+    signal.signal(signal.SIGTERM, before)
 
 
 @pytest.fixture
@@ -43,9 +52,5 @@ def test_a_worker_reads_what_index_leaves(team: Program, docs: Path) -> None:
 def test_a_worker_that_waits_for_files_is_ended_by_a_signal(team: Program, monkeypatch: pytest.MonkeyPatch) -> None:
     signalled = SimpleNamespace(sleep=lambda _: signal.raise_signal(signal.SIGTERM), monotonic=time.monotonic)
     monkeypatch.setattr(worker, "time", signalled)
-    before = signal.getsignal(signal.SIGTERM)
-    try:
-        ended = team("worker", "--quiet")
-    finally:
-        signal.signal(signal.SIGTERM, before)
+    ended = team("worker", "--quiet")
     assert (ended.code, ended.out, ended.err) == (0, "", "")
