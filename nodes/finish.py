@@ -23,6 +23,7 @@ from core.wording import WORDINGS, Wording
 from grounding.answers import LONGEST_ANSWER
 from grounding.claims import claim_ends
 from grounding.conditions import conditions_of
+from grounding.instructions import is_instruction
 from grounding.language import language_of
 from grounding.quotes import LONGEST_QUOTE
 from grounding.reasons import sentence_for
@@ -144,7 +145,11 @@ def nearest_to(state: SelfRAGState) -> list[str]:
     conditions = [text[one["start"] : one["end"]] for one in conditions_of(passage, quote, "")]
     return [
         wording.nearest.format(place=place, quote=shortened(said, LONGEST_QUOTE)),
-        *(wording.condition.format(condition=shortened(one, LONGEST_QUOTE)) for one in conditions),
+        *(
+            wording.condition.format(condition=shortened(one, LONGEST_QUOTE))
+            for one in conditions
+            if not is_instruction(one)
+        ),
     ]
 
 
