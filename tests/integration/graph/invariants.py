@@ -104,8 +104,8 @@ def _of_the_answer(final: SelfRAGState, context: Context) -> Iterator[str]:
     if final["outcome"] in ("abstained", "stopped"):
         if final["citations"]:
             yield "what is no answer cites"
-        said, *notes = answer.replace(final["question"], "").split("\n\n")
-        if best and len(best["draft"]["text"]) > 20 and best["draft"]["text"] in said:
+        said, *notes = answer.split("\n\n")
+        if best and len(best["draft"]["text"]) > 20 and best["draft"]["text"] in said.replace(final["question"], ""):
             yield "a draft stands in what is no answer"
         read = [" ".join(one_line(one["text"]).split()) for one in final["found"]]
         if not all(any(QUOTED.sub("", note) in text for text in read) for note in notes):
