@@ -5,6 +5,7 @@ from functools import lru_cache
 
 from core.types import Passage, Quote
 from grounding.amounts import quantities
+from grounding.instructions import is_instruction
 from grounding.language import ENGLISH, languages_of
 from grounding.measures import in_english_units
 from grounding.notes import notes_on
@@ -51,7 +52,7 @@ def conditions_of(passage: Passage, quote: Quote, answer: str) -> list[Quote]:
 
     They are the quote's own, where a condition stands behind what the answer says; the notes that it refers to; and
     those after it that refer to its section, that have a word for a condition and one of the quote's, or that say
-    another amount of what it measures.
+    another amount of what it measures. One that instructs the reader is none.
     """
     text, end_of_quote = passage["text"], quote["end"]
     spans = sentences(text)
@@ -81,7 +82,8 @@ def conditions_of(passage: Passage, quote: Quote, answer: str) -> list[Quote]:
             rank = 2 if related and changes else None
         if rank is not None and end - start <= LONGEST_QUOTE and (rank == 1 or not _states(answer, sentence, said)):
             found.append((rank, start, end))
-    return [Quote(passage=passage["id"], start=start, end=end) for _, start, end in sorted(found)[:MOST]]
+    kept = [(start, end) for _, start, end in sorted(found) if not is_instruction(text[start:end])]
+    return [Quote(passage=passage["id"], start=start, end=end) for start, end in kept[:MOST]]
 
 
 def states_condition_as_fact(claim: str, text: str) -> bool:

@@ -1,7 +1,6 @@
 """Report the best candidate with the outcome that its checks justify."""
 
 from collections.abc import Sequence
-from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +22,6 @@ from core.wording import WORDINGS, Wording
 from grounding.answers import LONGEST_ANSWER
 from grounding.claims import claim_ends
 from grounding.conditions import conditions_of
-from grounding.instructions import is_instruction
 from grounding.language import language_of
 from grounding.quotes import LONGEST_QUOTE
 from grounding.reasons import sentence_for
@@ -127,29 +125,29 @@ def sentence(question: str, outcome: Outcome, reason: StopReason, best: Candidat
 
 
 def nearest_to(state: SelfRAGState) -> list[str]:
-    """Write which sentence of the most relevant passage comes nearest to an answer, and which conditions are on it.
+    """Write which sentence of the most relevant passage comes nearest to the question, and the conditions on it.
 
-    Nothing where no passage is relevant, or of a table: a single row of it would mislead.
+    Nothing if no passage is relevant, or for a table, one row of which would mislead.
     """
-    graded = [(state["verdicts"].get(one["id"]), one) for one in state.get("found", [])]
-    relevant = [(RELEVANCE.score(by), one) for by, one in graded if by and by["label"] == RELEVANCE.positive]
-    if not relevant or any(step["node"] == "query_table" for step in state["path"]):
+    found = {one["id"]: one for one in state.get("found", [])}
+    scores = {
+        name: RELEVANCE.score(verdict)
+        for name, verdict in state["verdicts"].items()
+        if name in found and verdict["label"] == RELEVANCE.positive
+    }
+    if not scores or any(step["node"] == "query_table" for step in state["path"]):
         return []
-    _, passage = max(relevant, key=itemgetter(0))
+    passage = found[max(scores, key=scores.__getitem__)]
     text, said = passage["text"], sentence_for(standalone_question(state), passage)
     if said is None or passage["row"] is not None:
         return []
     start = text.index(said)
     quote = Quote(passage=passage["id"], start=start, end=start + len(said))
     wording, place = wording_of(state["question"]), location(passage["source"], passage["page"], None)
-    conditions = [text[one["start"] : one["end"]] for one in conditions_of(passage, quote, "")]
+    spans = [slice(one["start"], one["end"]) for one in conditions_of(passage, quote, "")]
     return [
         wording.nearest.format(place=place, quote=shortened(said, LONGEST_QUOTE)),
-        *(
-            wording.condition.format(condition=shortened(one, LONGEST_QUOTE))
-            for one in conditions
-            if not is_instruction(one)
-        ),
+        *(wording.condition.format(condition=shortened(text[span], LONGEST_QUOTE)) for span in spans),
     ]
 
 
