@@ -104,7 +104,7 @@ def summary(rows: Sequence[dict[str, Any]]) -> Iterator[tuple[str, ...]]:
         "wrong but grounded",
         "exception ignored",
         "exception shown",
-        "no answer, its sentence shown",
+        "abstained, sentence shown",
         "n",
     )
     for kind in [*dict.fromkeys(row["kind"] for row in rows), *sorted({row["language"] for row in rows}), "all"]:

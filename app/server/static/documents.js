@@ -12,8 +12,8 @@ let limits = { most_bytes: 0, suffixes: [] };
 let left = new Set(); // the sources that are not asked
 let only = null; // the sources that alone are asked, after "None"
 let uploading = 0;
-let settle;
-const settled = new Promise((resolve) => (settle = resolve)); // once the limits are known
+let tellLimits;
+const limitsKnown = new Promise((resolve) => (tellLimits = resolve));
 
 const dialog = byId("documents");
 
@@ -29,7 +29,7 @@ export function chosenSources() {
 
 export async function prepareDocuments(uploads) {
   limits = uploads;
-  settle();
+  tellLimits();
   if (!limits.suffixes.length) {
     byId("open-documents").hidden = byId("scope").hidden = true;
     return;
@@ -139,7 +139,7 @@ function removal(one) {
 }
 
 async function upload(files) {
-  await settled;
+  await limitsKnown; // files may be dropped before
   if (!limits.suffixes.length) return;
   if (!dialog.open) dialog.showModal();
   for (const file of files) {

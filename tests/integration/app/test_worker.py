@@ -15,8 +15,8 @@ postgres = pytest.mark.postgres
 
 
 @pytest.fixture(autouse=True)
-def handler() -> Iterator[None]:
-    """Of this process, put back."""
+def sigterm_restored() -> Iterator[None]:
+    """The command replaces the handler of this process."""
     before = signal.getsignal(signal.SIGTERM)
     yield
     signal.signal(signal.SIGTERM, before)
