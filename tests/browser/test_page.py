@@ -43,6 +43,7 @@ def ask(page: Page, question: str) -> None:
 
 def answered(page: Page, question: str = BREAK) -> None:
     ask(page, question)
+    expect(page.locator(".asked").last).to_contain_text(question)  # or the answer before it would do
     expect(page.locator(".export")).to_be_visible()
 
 
