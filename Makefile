@@ -28,8 +28,8 @@ test-model: ## the tests that run the embedded model
 test-postgres: ## the tests of the store in PostgreSQL, on a server that they start; without one they fail
 	POSTGRES_REQUIRED=1 $(PYTHON) -m pytest -m postgres tests/integration
 
-test-browser: ## the tests of the page in a Chromium, where there is one: about three minutes
-	$(PYTHON) -m pytest tests/browser
+test-browser: ## the tests of the page in a Chromium, where there is one: about a minute
+	$(PYTHON) -m pytest -n 2 tests/browser
 
 unit: ## the unit tests alone
 	$(PYTHON) -m pytest -n 2 --dist worksteal tests/unit
