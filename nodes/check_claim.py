@@ -4,18 +4,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from core.types import Claim, Passage, Quote, Verdict
+from core.types import UNKNOWN, Claim, Passage, Quote, Verdict
 from core.words import STOP_WORDS
 from grounding.answers import is_yes_or_no
 from grounding.claims import LONGEST_CLAIM, Statement, with_lead_in
 from grounding.conditions import states_condition_as_fact
-from grounding.quotes import find_quote, find_second_quote, missing_facts
-from nodes.concurrency import off_loop
+from grounding.quotes import LEAST_COVERAGE, find_quote, find_second_quote, missing_facts
+from models.calibration import expit, logit
+from nodes.concurrency import gather, off_loop
 from nodes.reasons import explained, of_support
 from prompts.delimiters import as_data, numbered
 from prompts.explain import CRITICISE
 from prompts.hallucination_check import SUPPORT
-from run.candidates import LEVELS
+from run.candidates import LEVELS, p_supported
 from run.context import Context, Services
 
 
@@ -43,9 +44,10 @@ async def check_claim(
     """Return the claim, of a text of ``text_size`` characters, with its verdict and the quote that supports it.
 
     If a fact of the claim is in no passage, or no quote fits, there is no call. A bare yes or no, which says nothing
-    that could be compared with the quote, must be as probable as ``yes_or_no``.
+    that could be compared with the quote, must be as probable as ``yes_or_no`` `beside_the_opposite`.
     """
-    if is_yes_or_no(one.text):
+    is_bare = is_yes_or_no(one.text)
+    if is_bare:
         thresholds = context.effective_thresholds
         context = supported_from(max(thresholds.supported, thresholds.yes_or_no), context)
     passages, size = evidence.passages, evidence.size + max(text_size, len(one.text))
@@ -53,7 +55,10 @@ async def check_claim(
     if isinstance(ruled, str):
         return unsupported(one, ruled)
     asked = _asked(one.text, one.context, evidence)
-    verdict = await support_of(asked, services, context)
+    if is_bare:
+        verdict = await beside_the_opposite(one, ruled[0], evidence, services, context)
+    else:
+        verdict = await support_of(asked, services, context)
     if context.explain:
         whole = with_lead_in(one.text, one.context)
         known, otherwise = await off_loop(size, of_support, verdict["label"], whole, ruled[0], passages)
@@ -112,8 +117,9 @@ def rule(one: Statement, passages: Sequence[Passage], question: str, elsewhere: 
     missing = missing_facts(with_lead_in(one.text, one.context), passages, question, elsewhere=elsewhere)
     if missing:
         return f"{', '.join(missing)} stands in no passage."
-    said = question if is_yes_or_no(one.text) else one.text
-    quote = find_quote(said, passages, question, one.context)
+    # A bare yes or no has no words of its own.
+    said, least = (question, 0.0) if is_yes_or_no(one.text) else (one.text, LEAST_COVERAGE)
+    quote = find_quote(said, passages, question, one.context, least)
     if quote is None:
         return "No passage says this."
     sources = {one["id"]: one["text"] for one in passages}
@@ -123,9 +129,36 @@ def rule(one: Statement, passages: Sequence[Passage], question: str, elsewhere: 
     return [quote, second] if second else [quote]
 
 
+async def beside_the_opposite(
+    one: Statement, quote: Quote, evidence: Evidence, services: Services, context: Context
+) -> Verdict:
+    """Return the verdict on a bare yes or no by the quote's passage alone, less sure where the opposite is so too.
+
+    Its log-odds are those of the one less those of the other.
+    """
+    read = replace(evidence, passages=[passage for passage in evidence.passages if passage["id"] == quote["passage"]])
+    said = "yes" if one.text.lstrip()[:1] in "yY" else "no"
+    verdict, other = await gather(
+        support_of(_asked(text, one.context, read), services, context)
+        for text in (said, "no" if said == "yes" else "yes")
+    )
+    p, opposite = p_supported(verdict), p_supported(other)
+    if p is None or opposite is None:
+        refused = Verdict(label="no support", probabilities=None, reason="The critic takes the opposite for true too.")
+        return {"no support": verdict, UNKNOWN: other}.get(other["label"], refused)
+    p = expit(logit(p) - logit(opposite))
+    probabilities = {"fully supported": p, "partially supported": 0.0, "no support": 1 - p}
+    label = verdict["label"] if p >= 0.5 else "no support"
+    return labelled({**verdict, "label": label, "probabilities": probabilities}, context)
+
+
 async def support_of(asked: Mapping[str, Any], services: Services, context: Context) -> Verdict:
     """Return the critic's verdict on a claim, calibrated, and relabelled by the threshold for P(full) + P(partial)."""
-    verdict = services.fits.supported(await services.critic.choose(SUPPORT, **asked))
+    return labelled(services.fits.supported(await services.critic.choose(SUPPORT, **asked)), context)
+
+
+def labelled(verdict: Verdict, context: Context) -> Verdict:
+    """Return the verdict relabelled by the threshold for P(full) + P(partial), if there is one."""
     least, probabilities = context.effective_thresholds.supported, verdict["probabilities"]
     if not least or not probabilities:
         return verdict

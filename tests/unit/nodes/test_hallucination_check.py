@@ -5,15 +5,16 @@ from typing import Any
 import pytest
 
 from grounding.claims import LONGEST_CLAIM
-from models.calibration import Fit, Fits
+from models.calibration import Fit, Fits, expit, logit
 from models.chat import MAX_CHARACTERS_PER_TOKEN, Chat
 from models.critic import Critic
 from nodes import check_claim
 from nodes import hallucination_check as node
 from nodes.hallucination_check import MOST_CLAIMS, hallucination_check
+from prompts.delimiters import numbered
 from prompts.generate import MAX_TOKENS
 from run.context import Thresholds
-from tests.scripted import ScriptedChat, ScriptedCritic, draft, reply, run_node, state, verdict
+from tests.scripted import ScriptedChat, ScriptedCritic, draft, passage, reply, run_node, state, verdict
 
 BLUE = "Air scatters blue light."
 SKY = f"{BLUE} The sea is salt."
@@ -51,12 +52,39 @@ async def test_a_bare_yes_is_not_quoted_from_a_cell_that_says_yes() -> None:
     assert claim["quote"]["passage"] == text
 
 
-@pytest.mark.parametrize(("text", "label"), [("Yes.", "no support"), ("Air scatters light.", "fully supported")])
-async def test_a_bare_yes_must_be_more_probable_than_a_claim_that_can_be_compared(text: str, label: str) -> None:
-    unsure = verdict("fully supported", {"fully supported": 0.6, "no support": 0.4})
-    thresholds = Thresholds(supported=0.3, yes_or_no=0.7)
-    (claim,) = await checked(text, judging(unsure), question="Does air scatter light?", thresholds=thresholds)
-    assert (claim["verdict"]["label"], claim["quote"] is not None) == (label, True)
+@pytest.mark.parametrize(
+    ("opposite", "threshold", "label"),
+    [(0.9, 0.0, "no support"), (0.3, 0.0, "fully supported"), (0.3, 0.8, "no support"), (0.05, 0.8, "fully supported")],
+)
+async def test_a_bare_yes_must_be_surer_than_the_opposite_in_the_passage_of_its_quote(
+    opposite: float, threshold: float, label: str
+) -> None:
+    yes, no = ({"fully supported": p, "no support": 1 - p} for p in (0.6, opposite))
+    critic = ScriptedCritic({"yes": verdict("fully supported", yes), "no": verdict("no support", no)})
+    thresholds, passages = Thresholds(supported=0.3, yes_or_no=threshold), ("Salt is mined here.", SKY)
+    (claim,) = await checked("Yes.", critic, passages, question="Does air scatter light?", thresholds=thresholds)
+    assert (claim["verdict"]["label"], claim["quote"]["passage"]) == (label, SKY)
+    assert claim["verdict"]["probabilities"]["fully supported"] == pytest.approx(
+        expit(logit(0.6) - logit(opposite)), abs=1e-6
+    )
+    assert [numbered([passage(SKY)])] * 2 == [one["passages"] for one in critic.inputs]
+
+
+@pytest.mark.parametrize(
+    ("opposite", "label"),
+    [("no support", "fully supported"), ("fully supported", "no support"), ("unknown", "unknown")],
+)
+async def test_a_bare_no_whose_opposite_is_supported_too_is_not(opposite: str, label: str) -> None:
+    said = {"no": verdict("fully supported", None), "yes": verdict(opposite, None)}
+    (claim,) = await checked("No", ScriptedCritic(said), question="Is the sea sweet?")
+    assert claim["verdict"]["label"] == label
+
+
+async def test_a_bare_yes_is_quoted_from_the_sentence_that_says_most_of_the_question() -> None:
+    critic = ScriptedCritic({"no": "fully supported", "yes": "no support"})
+    policy = "Fines are never paid. Costs of a companion are not reimbursed."
+    (claim,) = await checked("no", critic, (policy,), question="Are the costs of my husband reimbursed if he comes?")
+    assert policy[claim["quote"]["start"] : claim["quote"]["end"]] == "Costs of a companion are not reimbursed."
 
 
 async def test_a_condition_that_is_said_as_a_fact_is_refused_without_a_call() -> None:
