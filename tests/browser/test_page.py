@@ -272,7 +272,7 @@ def test_a_text_is_checked_claim_by_claim(page: Page) -> None:
     page.get_by_role("button", name="Check", exact=True).click()
     expect(page.locator("#check-problem")).to_contain_text("Write or paste a text")
     page.locator("#check-text").fill(
-        "The tenant may end the lease early on 31 March 2032. 😀 The premises are in Aldersey."
+        "The tenant may end the lease early on 31 March 2032. Note 😀 The premises are in Aldersey."
     )
     page.get_by_role("button", name="Check", exact=True).click()
     expect(page.locator(".export")).to_be_visible()
