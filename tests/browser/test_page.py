@@ -379,6 +379,8 @@ def test_a_token_is_asked_for_once_and_kept_for_the_tab(serve: Callable[..., Wor
     page, seen = open_page(world.address)
     seen.expected = "a status of 401"
     dialog = page.get_by_role("dialog", name="This server asks for a token")
+    for _ in range(3):
+        page.keyboard.press("Escape")
     page.get_by_role("textbox", name="Token").fill("a-token-that-is-wrong")
     page.keyboard.press("Enter")
     expect(dialog).to_contain_text("The token was not accepted")
