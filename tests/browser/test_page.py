@@ -236,18 +236,34 @@ def test_a_document_is_added_seen_while_it_is_indexed_chosen_and_removed(
     expect(page.locator("#listed li", has_text="mill.txt")).to_have_count(0)
 
 
-def test_files_that_are_dropped_on_the_page_are_added(page: Page) -> None:
-    expect(page.locator("#scope")).to_contain_text("3 documents")
+def drop(page: Page, place: str) -> None:
+    """Drop a file on an element."""
     page.evaluate(
-        """() => {
+        """place => {
           const carried = new DataTransfer();
           carried.items.add(new File(["The mill was built in 1821."], "mill.txt", {type: "text/plain"}));
           for (const kind of ["dragover", "drop"]) {
-            document.body.dispatchEvent(new DragEvent(kind, {dataTransfer: carried, bubbles: true, cancelable: true}));
+            const event = new DragEvent(kind, {dataTransfer: carried, bubbles: true, cancelable: true});
+            document.querySelector(place).dispatchEvent(event);
           }
-        }"""
+        }""",
+        place,
     )
+
+
+def test_files_that_are_dropped_on_the_page_are_added(page: Page) -> None:
+    expect(page.locator("#scope")).to_contain_text("3 documents")
+    drop(page, "body")
     expect(page.get_by_role("dialog", name="Documents")).to_contain_text("added: 1 passage")
+
+
+def test_a_file_that_is_dropped_on_a_check_is_checked_and_not_added(page: Page, seen: Seen) -> None:
+    page.get_by_role("button", name="Check a text").click()
+    drop(page, "#check-file")
+    page.get_by_role("button", name="Check", exact=True).click()
+    expect(page.locator("h2.asked")).to_have_text("mill.txt")
+    expect(page.locator("#outcome .export")).to_be_visible()
+    assert not [one for one in seen.requests if one.method == "PUT"]
 
 
 def test_an_answer_is_saved_with_its_evidence(page: Page, open_page: Open, tmp_path: Path) -> None:

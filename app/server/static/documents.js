@@ -201,12 +201,13 @@ byId("files").addEventListener("change", (event) => {
 addEventListener("dragover", (event) => {
   if (!event.dataTransfer.types.includes("Files")) return;
   event.preventDefault();
-  document.body.classList.add("dropping");
+  document.body.classList.toggle("dropping", !byId("check").open);
 });
 addEventListener("dragleave", (event) => !event.relatedTarget && document.body.classList.remove("dropping"));
 addEventListener("drop", (event) => {
   if (!event.dataTransfer.types.includes("Files")) return;
   event.preventDefault();
   document.body.classList.remove("dropping");
-  upload([...event.dataTransfer.files]);
+  if (byId("check").open) byId("check-file").files = event.dataTransfer.files;
+  else upload([...event.dataTransfer.files]);
 });
