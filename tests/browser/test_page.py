@@ -266,6 +266,17 @@ def test_a_file_that_is_dropped_on_a_check_is_checked_and_not_added(page: Page, 
     assert not [one for one in seen.requests if one.method == "PUT"]
 
 
+def test_many_files_are_looked_after_as_often_as_one(page: Page, seen: Seen) -> None:
+    told = {"status": "indexed", "passages": 1, "reason": ""}
+    page.route("**/api/documents/*", lambda route: (time.sleep(0.8), route.fulfill(json=told)))
+    page.get_by_role("button", name="Documents", exact=True).click()
+    seen.requests.clear()
+    files = [{"name": f"{number}.txt", "mimeType": "text/plain", "buffer": b"One."} for number in range(6)]
+    page.get_by_label("Add documents").set_input_files(files)
+    expect(page.locator("#uploads .good")).to_have_count(len(files))
+    assert len([one for one in seen.requests if one.url.endswith("/api/documents")]) <= 2 * len(files)
+
+
 def test_an_answer_is_saved_with_its_evidence(page: Page, open_page: Open, tmp_path: Path) -> None:
     answered(page)
     saved = {}

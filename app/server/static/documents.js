@@ -142,18 +142,18 @@ async function upload(files) {
   await limitsKnown; // files may be dropped before
   if (!limits.suffixes.length) return;
   if (!dialog.open) dialog.showModal();
+  uploading += 1;
+  follow();
   for (const file of files) {
     const state = el("span", { class: "state muted" }, "being sent and indexed …");
     byId("uploads").prepend(el("li", {}, el("span", { class: "name", dir: "auto" }, file.name), state));
-    uploading += 1;
-    follow();
     try {
       tellUpload(state, await send(file));
     } catch (error) {
       tell(state, `left out: ${error.message}`, "bad");
     }
-    uploading -= 1;
   }
+  uploading -= 1;
   await refresh();
 }
 
