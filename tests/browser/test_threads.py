@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from functools import partial
@@ -17,6 +18,7 @@ from app.conversations.store import Threads
 from tests.browser.conftest import NARROW, WIDE, Seen
 from tests.browser.test_page import Open, ask, require_accessible
 from tests.browser.world import BREAK, DEPOSIT, PARKING, UNANSWERED, World
+from tests.integration.openai_server import Asked
 
 FOLLOW_UP = "And what about the deposit?"
 ADDRESS = re.compile(r"#/threads/[\w-]+$")
@@ -201,6 +203,27 @@ def test_a_thread_that_was_deleted_elsewhere_is_told_and_the_question_is_kept(
     assert page.url != address
     page.goto(address)
     expect(page.locator("#problem")).to_contain_text("There is no such")
+
+
+def test_segments_are_shown_once_when_the_server_is_started_again(world: World, page: Page, seen: Seen) -> None:
+    seen.expected = "net::ERR_"
+    drafts: list[Asked] = []
+    free = threading.Event()
+
+    def hold_the_third(asked: Asked) -> None:
+        if asked.kind == "draft":
+            drafts.append(asked)
+            if len(drafts) > 2:
+                free.wait(30)
+
+    world.model.always = hold_the_third
+    ask(page, "Summarise the rent, the deposit and the notice of the tenant")
+    expect(page.locator(".segments summary")).to_have_count(2)
+    with page.expect_response(re.compile("/events$")):
+        world.restart()
+    expect(page.locator("#steps .running")).to_have_count(1)
+    expect(page.locator(".segments summary")).to_have_count(2)
+    free.set()
 
 
 def test_a_question_goes_on_when_the_server_is_started_again(world: World, page: Page, seen: Seen) -> None:
