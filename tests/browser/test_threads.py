@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Route, expect
 
 from app.conversations.answering import ThreadAnswers
 from app.conversations.feedback import FeedbackFolder
@@ -53,6 +53,23 @@ def follow_up(page: Page, question: str = FOLLOW_UP) -> None:
     ask(page, question)
     expect(turns(page)).to_have_count(before + 1)
     expect(page.locator(".turn.last .export")).to_be_visible()
+
+
+@contextmanager
+def held(page: Page, address: str, method: str = "GET") -> Iterator[list[Route]]:
+    """Hold a request that the block sends."""
+    found: list[Route] = []
+
+    def hold(route: Route) -> None:
+        if found or route.request.method != method:
+            route.fallback()
+        else:
+            found.append(route)
+
+    page.route(re.compile(address), hold)
+    yield found
+    while not found:
+        page.wait_for_timeout(5)
 
 
 def test_a_follow_up_stands_below_its_question_and_is_found_again(page: Page) -> None:
@@ -203,6 +220,34 @@ def test_a_thread_that_was_deleted_elsewhere_is_told_and_the_question_is_kept(
     assert page.url != address
     page.goto(address)
     expect(page.locator("#problem")).to_contain_text("There is no such")
+
+
+def test_a_thread_that_is_left_while_its_question_is_sent_keeps_it_or_stays_as_it_was(page: Page, seen: Seen) -> None:
+    seen.expected = "a status of 429"
+    answered(page)
+    with held(page, "/runs$", "POST") as sent:
+        ask(page, FOLLOW_UP)
+    page.get_by_role("button", name="New thread").first.click()
+    expect(turns(page)).to_have_count(0)
+    sent[0].fulfill(status=429, json={"error": {"message": "The queue is full."}})
+    expect(page.locator("#problem")).to_contain_text("The queue is full.")
+    expect(page.get_by_label("Your question")).to_have_value(FOLLOW_UP)
+    page.reload()
+    listed = page.locator("#threads li")
+    expect(listed.locator("a")).to_have_text([BREAK])
+
+    answered(page, DEPOSIT)
+    other = page.url
+    listed.locator("a", has_text=BREAK).click()
+    expect(page.locator("#turns .asked")).to_have_text([BREAK])
+    with held(page, "/runs$", "POST") as sent:
+        ask(page, FOLLOW_UP)
+    listed.locator("a", has_text=DEPOSIT).click()
+    expect(page.locator("#turns .asked")).to_have_text([DEPOSIT])
+    sent[0].continue_()
+    expect(listed.first).to_contain_text("2 questions")
+    expect(page).to_have_url(other)
+    expect(page.locator("#turns .asked")).to_have_text([DEPOSIT])
 
 
 def test_segments_are_shown_once_when_the_server_is_started_again(world: World, page: Page, seen: Seen) -> None:

@@ -50,15 +50,17 @@ export class ThreadView {
   // Ask in this thread, or in a new one; a question that was asked of `turn`, the last one, takes its place.
   async ask(question, given = {}, turn = null) {
     const asked = { question, ...this.actions.given(), ...given };
-    const id = this.id ?? (await post("/api/threads", {})).id;
+    const from = this.id;
+    const id = from ?? (await post("/api/threads", {})).id;
     try {
       await post(`/api/threads/${id}/runs`, { ...asked, ...(turn?.last ? { replaces: turn.turn.run } : {}) });
     } catch (error) {
-      if (this.id) await this.refresh();
+      if (from) await this.refresh();
       else await request(`/api/threads/${id}`, { method: "DELETE" }).catch(() => {});
       this.actions.onChange();
       throw error;
     }
+    if (this.id !== from) return this.actions.onChange(); // something else is shown meanwhile
     if (location.hash !== threadAddress(id).slice(1)) history.pushState(null, "", threadAddress(id));
     if (this.id) {
       await this.#load();
