@@ -250,6 +250,17 @@ def test_a_thread_that_is_left_while_its_question_is_sent_keeps_it_or_stays_as_i
     expect(page.locator("#turns .asked")).to_have_text([DEPOSIT])
 
 
+def test_a_thread_that_was_asked_for_before_is_not_shown_over_what_came_since(page: Page) -> None:
+    answered(page)
+    with held(page, r"/threads/\w+$") as late:
+        page.evaluate("dispatchEvent(new Event('focus'))")
+    before = late[0].fetch()
+    follow_up(page)
+    late[0].fulfill(response=before)
+    page.wait_for_timeout(200)
+    expect(page.locator(".turn.last .asked")).to_have_text(FOLLOW_UP)
+
+
 def test_segments_are_shown_once_when_the_server_is_started_again(world: World, page: Page, seen: Seen) -> None:
     seen.expected = "net::ERR_"
     drafts: list[Asked] = []

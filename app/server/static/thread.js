@@ -14,6 +14,7 @@ export class ThreadView {
   constructor(trace, actions) {
     [this.trace, this.actions] = [trace, actions];
     this.place = byId("turns");
+    [this.loads, this.shown] = [0, 0]; // numbers of the thread as it was loaded, the last one and that which is shown
     this.clear();
   }
 
@@ -84,8 +85,10 @@ export class ThreadView {
 
   async #load() {
     const { id } = this;
+    const number = ++this.loads;
     const thread = await json(`/api/threads/${encodeURIComponent(id)}`);
-    if (this.id !== id) return;
+    if (this.id !== id || number < this.shown) return; // or what was asked for later is shown already
+    this.shown = number;
     this.#draw(thread);
     clearTimeout(this.timer);
     if (thread.turns.some((turn) => turn.state === "unfinished"))
