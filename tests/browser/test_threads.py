@@ -261,6 +261,15 @@ def test_a_thread_that_was_asked_for_before_is_not_shown_over_what_came_since(pa
     expect(page.locator(".turn.last .asked")).to_have_text(FOLLOW_UP)
 
 
+def test_what_is_written_while_a_question_is_sent_stays(page: Page) -> None:
+    with held(page, "/runs$", "POST") as sent:
+        ask(page, BREAK)
+    page.get_by_label("Your question").fill(DEPOSIT)
+    sent[0].continue_()
+    expect(page.locator(".turn.last .export")).to_be_visible()
+    expect(page.get_by_label("Your question")).to_have_value(DEPOSIT)
+
+
 def test_segments_are_shown_once_when_the_server_is_started_again(world: World, page: Page, seen: Seen) -> None:
     seen.expected = "net::ERR_"
     drafts: list[Asked] = []

@@ -106,7 +106,7 @@ async function ask(question, more = {}) {
     await prepared();
     if (settings.threads) {
       await thread.ask(question, more);
-      byId("question").value = "";
+      if (byId("question").value.trim() === question.trim()) byId("question").value = "";
     } else {
       const { id } = await post("/api/runs", { question, ...chosenOptions(), ...more, ...sourcesGiven() });
       history.pushState(null, "", runAddress(id, null));
