@@ -250,6 +250,51 @@ def test_a_thread_that_is_left_while_its_question_is_sent_keeps_it_or_stays_as_i
     expect(page.locator("#turns .asked")).to_have_text([DEPOSIT])
 
 
+def test_what_is_written_while_a_question_is_sent_stays(page: Page) -> None:
+    with held(page, "/runs$", "POST") as sent:
+        ask(page, BREAK)
+    page.get_by_label("Your question").fill(DEPOSIT)
+    sent[0].continue_()
+    expect(page.locator(".turn.last .export")).to_be_visible()
+    expect(page.get_by_label("Your question")).to_have_value(DEPOSIT)
+
+
+def test_what_comes_when_another_address_is_shown_is_not_shown(page: Page, seen: Seen) -> None:
+    seen.expected = "a status of 404"
+    answered(page, DEPOSIT)
+    page.get_by_role("button", name="New thread").first.click()
+    answered(page)
+    thread, other = page.locator("#threads a", has_text=BREAK), page.locator("#threads a", has_text=DEPOSIT)
+    with held(page, r"/threads/\w+$") as late:
+        other.click()
+    thread.click()
+    expect(page.locator(".turn.last .evidence")).to_be_visible()
+    late[0].fulfill(status=404, json={"error": {"message": "There is no such thread."}})
+    page.wait_for_timeout(200)
+    expect(page.locator("#turns .asked")).to_have_text([BREAK])
+
+    with held(page, r"/runs/[\w-]+$") as late:
+        page.locator(".evidence button").first.click()
+    page.go_back()
+    late[0].continue_()
+    page.wait_for_timeout(200)
+    expect(page.locator("#passage")).to_be_hidden()
+
+    page.get_by_role("button", name="Check a text").click()
+    page.locator("#check-text").fill("The tenant may end the lease early on 31 March 2032.")
+    page.get_by_role("button", name="Check", exact=True).click()
+    expect(page.locator("#outcome .export")).to_be_visible()
+    thread.click()
+    expect(turns(page)).to_have_count(1)
+    with held(page, r"/runs/[\w-]+$") as late:
+        page.locator("#history a").click()
+    thread.click()
+    expect(page).to_have_url(ADDRESS)
+    late[0].continue_()
+    page.wait_for_timeout(200)
+    expect(page.locator("#turns .asked")).to_have_text([BREAK])
+
+
 def test_a_thread_that_was_asked_for_before_is_not_shown_over_what_came_since(page: Page) -> None:
     answered(page)
     with held(page, r"/threads/\w+$") as late:
@@ -259,15 +304,6 @@ def test_a_thread_that_was_asked_for_before_is_not_shown_over_what_came_since(pa
     late[0].fulfill(response=before)
     page.wait_for_timeout(200)
     expect(page.locator(".turn.last .asked")).to_have_text(FOLLOW_UP)
-
-
-def test_what_is_written_while_a_question_is_sent_stays(page: Page) -> None:
-    with held(page, "/runs$", "POST") as sent:
-        ask(page, BREAK)
-    page.get_by_label("Your question").fill(DEPOSIT)
-    sent[0].continue_()
-    expect(page.locator(".turn.last .export")).to_be_visible()
-    expect(page.get_by_label("Your question")).to_have_value(DEPOSIT)
 
 
 def test_segments_are_shown_once_when_the_server_is_started_again(world: World, page: Page, seen: Seen) -> None:
