@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 DRIFT_SECONDS = 3_600.0
 UNNAMED = "Your text"  # that is checked
 FILTERS = {"sources", "pages", "since", "until"}
+Page = Annotated[int, Field(le=999_999_999)]  # as on the command line; databases take no number of any length
 
 
 class AskOptions(BaseModel, extra="forbid"):
@@ -50,7 +51,7 @@ class AskOptions(BaseModel, extra="forbid"):
     caution: float | None = Field(None, ge=0, le=1)
     explain: bool | None = None
     sources: list[Annotated[str, Field(min_length=1, max_length=1_000)]] = Field([], max_length=100)
-    pages: tuple[int, int] | None = None
+    pages: tuple[Page, Page] | None = None
     since: date | None = None
     until: date | None = None
 

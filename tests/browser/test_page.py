@@ -236,18 +236,45 @@ def test_a_document_is_added_seen_while_it_is_indexed_chosen_and_removed(
     expect(page.locator("#listed li", has_text="mill.txt")).to_have_count(0)
 
 
-def test_files_that_are_dropped_on_the_page_are_added(page: Page) -> None:
-    expect(page.locator("#scope")).to_contain_text("3 documents")
+def drop(page: Page, place: str) -> None:
+    """Drop a file on an element."""
     page.evaluate(
-        """() => {
+        """place => {
           const carried = new DataTransfer();
           carried.items.add(new File(["The mill was built in 1821."], "mill.txt", {type: "text/plain"}));
           for (const kind of ["dragover", "drop"]) {
-            document.body.dispatchEvent(new DragEvent(kind, {dataTransfer: carried, bubbles: true, cancelable: true}));
+            const event = new DragEvent(kind, {dataTransfer: carried, bubbles: true, cancelable: true});
+            document.querySelector(place).dispatchEvent(event);
           }
-        }"""
+        }""",
+        place,
     )
+
+
+def test_files_that_are_dropped_on_the_page_are_added(page: Page) -> None:
+    expect(page.locator("#scope")).to_contain_text("3 documents")
+    drop(page, "body")
     expect(page.get_by_role("dialog", name="Documents")).to_contain_text("added: 1 passage")
+
+
+def test_a_file_that_is_dropped_on_a_check_is_checked_and_not_added(page: Page, seen: Seen) -> None:
+    page.get_by_role("button", name="Check a text").click()
+    drop(page, "#check-file")
+    page.get_by_role("button", name="Check", exact=True).click()
+    expect(page.locator("h2.asked")).to_have_text("mill.txt")
+    expect(page.locator("#outcome .export")).to_be_visible()
+    assert not [one for one in seen.requests if one.method == "PUT"]
+
+
+def test_many_files_are_looked_after_as_often_as_one(page: Page, seen: Seen) -> None:
+    told = {"status": "indexed", "passages": 1, "reason": ""}
+    page.route("**/api/documents/*", lambda route: (time.sleep(0.8), route.fulfill(json=told)))
+    page.get_by_role("button", name="Documents", exact=True).click()
+    seen.requests.clear()
+    files = [{"name": f"{number}.txt", "mimeType": "text/plain", "buffer": b"One."} for number in range(6)]
+    page.get_by_label("Add documents").set_input_files(files)
+    expect(page.locator("#uploads .good")).to_have_count(len(files))
+    assert len([one for one in seen.requests if one.url.endswith("/api/documents")]) <= 2 * len(files)
 
 
 def test_an_answer_is_saved_with_its_evidence(page: Page, open_page: Open, tmp_path: Path) -> None:
@@ -272,7 +299,7 @@ def test_a_text_is_checked_claim_by_claim(page: Page) -> None:
     page.get_by_role("button", name="Check", exact=True).click()
     expect(page.locator("#check-problem")).to_contain_text("Write or paste a text")
     page.locator("#check-text").fill(
-        "The tenant may end the lease early on 31 March 2032. 😀 The premises are in Aldersey."
+        "The tenant may end the lease early on 31 March 2032. Note 😀 The premises are in Aldersey."
     )
     page.get_by_role("button", name="Check", exact=True).click()
     expect(page.locator(".export")).to_be_visible()
@@ -379,6 +406,8 @@ def test_a_token_is_asked_for_once_and_kept_for_the_tab(serve: Callable[..., Wor
     page, seen = open_page(world.address)
     seen.expected = "a status of 401"
     dialog = page.get_by_role("dialog", name="This server asks for a token")
+    for _ in range(3):
+        page.keyboard.press("Escape")
     page.get_by_role("textbox", name="Token").fill("a-token-that-is-wrong")
     page.keyboard.press("Enter")
     expect(dialog).to_contain_text("The token was not accepted")

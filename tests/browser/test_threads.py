@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Route, expect
 
 from app.conversations.answering import ThreadAnswers
 from app.conversations.feedback import FeedbackFolder
@@ -17,6 +18,7 @@ from app.conversations.store import Threads
 from tests.browser.conftest import NARROW, WIDE, Seen
 from tests.browser.test_page import Open, ask, require_accessible
 from tests.browser.world import BREAK, DEPOSIT, PARKING, UNANSWERED, World
+from tests.integration.openai_server import Asked
 
 FOLLOW_UP = "And what about the deposit?"
 ADDRESS = re.compile(r"#/threads/[\w-]+$")
@@ -51,6 +53,23 @@ def follow_up(page: Page, question: str = FOLLOW_UP) -> None:
     ask(page, question)
     expect(turns(page)).to_have_count(before + 1)
     expect(page.locator(".turn.last .export")).to_be_visible()
+
+
+@contextmanager
+def held(page: Page, address: str, method: str = "GET") -> Iterator[list[Route]]:
+    """Hold a request that the block sends."""
+    found: list[Route] = []
+
+    def hold(route: Route) -> None:
+        if found or route.request.method != method:
+            route.fallback()
+        else:
+            found.append(route)
+
+    page.route(re.compile(address), hold)
+    yield found
+    while not found:
+        page.wait_for_timeout(5)
 
 
 def test_a_follow_up_stands_below_its_question_and_is_found_again(page: Page) -> None:
@@ -103,7 +122,9 @@ def test_what_a_follow_up_was_understood_as_is_corrected(threads: Threads, page:
     expect(page.locator(".turn.last .understood")).to_contain_text(f"Understood as: {DEPOSIT}")
     expect(page.locator(".turn.last .answer")).to_contain_text("three months' rent")
 
-    page.get_by_role("button", name="Edit the question").click()
+    for _ in range(2):
+        page.get_by_role("button", name="Edit the question").click()
+        expect(page.locator("form.edit textarea")).to_be_focused()
     page.get_by_role("textbox", name="Your question").first.fill(PARKING)
     page.get_by_role("button", name="Ask again").click()
     expect(page.locator(".turn.last .asked")).to_have_text(PARKING)
@@ -199,6 +220,111 @@ def test_a_thread_that_was_deleted_elsewhere_is_told_and_the_question_is_kept(
     assert page.url != address
     page.goto(address)
     expect(page.locator("#problem")).to_contain_text("There is no such")
+
+
+def test_a_thread_that_is_left_while_its_question_is_sent_keeps_it_or_stays_as_it_was(page: Page, seen: Seen) -> None:
+    seen.expected = "a status of 429"
+    answered(page)
+    with held(page, "/runs$", "POST") as sent:
+        ask(page, FOLLOW_UP)
+    page.get_by_role("button", name="New thread").first.click()
+    expect(turns(page)).to_have_count(0)
+    sent[0].fulfill(status=429, json={"error": {"message": "The queue is full."}})
+    expect(page.locator("#problem")).to_contain_text("The queue is full.")
+    expect(page.get_by_label("Your question")).to_have_value(FOLLOW_UP)
+    page.reload()
+    listed = page.locator("#threads li")
+    expect(listed.locator("a")).to_have_text([BREAK])
+
+    answered(page, DEPOSIT)
+    other = page.url
+    listed.locator("a", has_text=BREAK).click()
+    expect(page.locator("#turns .asked")).to_have_text([BREAK])
+    with held(page, "/runs$", "POST") as sent:
+        ask(page, FOLLOW_UP)
+    listed.locator("a", has_text=DEPOSIT).click()
+    expect(page.locator("#turns .asked")).to_have_text([DEPOSIT])
+    sent[0].continue_()
+    expect(listed.first).to_contain_text("2 questions")
+    expect(page).to_have_url(other)
+    expect(page.locator("#turns .asked")).to_have_text([DEPOSIT])
+
+
+def test_what_is_written_while_a_question_is_sent_stays(page: Page) -> None:
+    with held(page, "/runs$", "POST") as sent:
+        ask(page, BREAK)
+    page.get_by_label("Your question").fill(DEPOSIT)
+    sent[0].continue_()
+    expect(page.locator(".turn.last .export")).to_be_visible()
+    expect(page.get_by_label("Your question")).to_have_value(DEPOSIT)
+
+
+def test_what_comes_when_another_address_is_shown_is_not_shown(page: Page, seen: Seen) -> None:
+    seen.expected = "a status of 404"
+    answered(page, DEPOSIT)
+    page.get_by_role("button", name="New thread").first.click()
+    answered(page)
+    thread, other = page.locator("#threads a", has_text=BREAK), page.locator("#threads a", has_text=DEPOSIT)
+    with held(page, r"/threads/\w+$") as late:
+        other.click()
+    thread.click()
+    expect(page.locator(".turn.last .evidence")).to_be_visible()
+    late[0].fulfill(status=404, json={"error": {"message": "There is no such thread."}})
+    page.wait_for_timeout(200)
+    expect(page.locator("#turns .asked")).to_have_text([BREAK])
+
+    with held(page, r"/runs/[\w-]+$") as late:
+        page.locator(".evidence button").first.click()
+    page.go_back()
+    late[0].continue_()
+    page.wait_for_timeout(200)
+    expect(page.locator("#passage")).to_be_hidden()
+
+    page.get_by_role("button", name="Check a text").click()
+    page.locator("#check-text").fill("The tenant may end the lease early on 31 March 2032.")
+    page.get_by_role("button", name="Check", exact=True).click()
+    expect(page.locator("#outcome .export")).to_be_visible()
+    thread.click()
+    expect(turns(page)).to_have_count(1)
+    with held(page, r"/runs/[\w-]+$") as late:
+        page.locator("#history a").click()
+    thread.click()
+    expect(page).to_have_url(ADDRESS)
+    late[0].continue_()
+    page.wait_for_timeout(200)
+    expect(page.locator("#turns .asked")).to_have_text([BREAK])
+
+
+def test_a_thread_that_was_asked_for_before_is_not_shown_over_what_came_since(page: Page) -> None:
+    answered(page)
+    with held(page, r"/threads/\w+$") as late:
+        page.evaluate("dispatchEvent(new Event('focus'))")
+    before = late[0].fetch()
+    follow_up(page)
+    late[0].fulfill(response=before)
+    page.wait_for_timeout(200)
+    expect(page.locator(".turn.last .asked")).to_have_text(FOLLOW_UP)
+
+
+def test_segments_are_shown_once_when_the_server_is_started_again(world: World, page: Page, seen: Seen) -> None:
+    seen.expected = "net::ERR_"
+    drafts: list[Asked] = []
+    free = threading.Event()
+
+    def hold_the_third(asked: Asked) -> None:
+        if asked.kind == "draft":
+            drafts.append(asked)
+            if len(drafts) > 2:
+                free.wait(30)
+
+    world.model.always = hold_the_third
+    ask(page, "Summarise the rent, the deposit and the notice of the tenant")
+    expect(page.locator(".segments summary")).to_have_count(2)
+    with page.expect_response(re.compile("/events$")):
+        world.restart()
+    expect(page.locator("#steps .running")).to_have_count(1)
+    expect(page.locator(".segments summary")).to_have_count(2)
+    free.set()
 
 
 def test_a_question_goes_on_when_the_server_is_started_again(world: World, page: Page, seen: Seen) -> None:

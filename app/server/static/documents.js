@@ -142,18 +142,18 @@ async function upload(files) {
   await limitsKnown; // files may be dropped before
   if (!limits.suffixes.length) return;
   if (!dialog.open) dialog.showModal();
+  uploading += 1;
+  follow();
   for (const file of files) {
     const state = el("span", { class: "state muted" }, "being sent and indexed …");
     byId("uploads").prepend(el("li", {}, el("span", { class: "name", dir: "auto" }, file.name), state));
-    uploading += 1;
-    follow();
     try {
       tellUpload(state, await send(file));
     } catch (error) {
       tell(state, `left out: ${error.message}`, "bad");
     }
-    uploading -= 1;
   }
+  uploading -= 1;
   await refresh();
 }
 
@@ -201,12 +201,13 @@ byId("files").addEventListener("change", (event) => {
 addEventListener("dragover", (event) => {
   if (!event.dataTransfer.types.includes("Files")) return;
   event.preventDefault();
-  document.body.classList.add("dropping");
+  document.body.classList.toggle("dropping", !byId("check").open);
 });
 addEventListener("dragleave", (event) => !event.relatedTarget && document.body.classList.remove("dropping"));
 addEventListener("drop", (event) => {
   if (!event.dataTransfer.types.includes("Files")) return;
   event.preventDefault();
   document.body.classList.remove("dropping");
-  upload([...event.dataTransfer.files]);
+  if (byId("check").open) byId("check-file").files = event.dataTransfer.files;
+  else upload([...event.dataTransfer.files]);
 });

@@ -72,6 +72,6 @@ export function counted(count, one, many = `${one}s`) {
 }
 
 export function shortened(text, most) {
-  const line = text.replace(/\s+/g, " ").trim();
-  return line.length <= most ? line : `${line.slice(0, most - 1)}…`;
+  const line = [...text.replace(/\s+/g, " ").trim()]; // of characters, not of the halves of which JavaScript makes some
+  return line.length <= most ? line.join("") : `${line.slice(0, most - 1).join("")}…`;
 }

@@ -4,6 +4,7 @@ import { button, el, showProblem } from "./dom.js";
 
 // `onSave` gets the new text; what it raises is told below the field. `onSaved` says where the focus goes then.
 export function editInPlace(shown, { label, value, send, onSave, onSaved = () => {}, most = 8000 }) {
+  if (shown.hidden) return shown.nextElementSibling.querySelector("textarea").focus();
   const from = document.activeElement;
   const field = el("textarea", { rows: "2", dir: "auto", maxlength: String(most), required: true });
   const sending = el("button", { type: "submit", class: "primary" }, send);

@@ -106,7 +106,7 @@ async function ask(question, more = {}) {
     await prepared();
     if (settings.threads) {
       await thread.ask(question, more);
-      byId("question").value = "";
+      if (byId("question").value.trim() === question.trim()) byId("question").value = "";
     } else {
       const { id } = await post("/api/runs", { question, ...chosenOptions(), ...more, ...sourcesGiven() });
       history.pushState(null, "", runAddress(id, null));
@@ -165,17 +165,21 @@ function showNothing() {
   arrange("");
 }
 
-// Show what the address names: a thread or a run, and perhaps one of its quotes.
+// Show what the address names: a thread or a run, and perhaps one of its quotes. What comes late, when the address is
+// another, is not shown.
 async function route() {
+  const { hash } = location;
   const { thread: id, run, citation } = shownAddress();
   byId("problem").replaceChildren();
   try {
     if (id) await showThread(id, run);
     else if (run) await showRun(run);
     else showNothing();
+    if (location.hash !== hash) return;
     if (citation) await showQuote(run, citation);
     else closePassage();
   } catch (error) {
+    if (location.hash !== hash) return;
     showNothing();
     showProblem(byId("problem"), error);
   }
@@ -190,16 +194,19 @@ async function showThread(id, run = null) {
 
 async function showRun(id) {
   if (id === view.id) return;
+  const { hash } = location;
   const run = await json(`/api/runs/${encodeURIComponent(id)}`);
+  if (location.hash !== hash) return;
   if (run.thread) {
     history.replaceState(null, "", location.href.replace(/#(?:\/runs\/|run=)/, `#/threads/${run.thread}/runs/`));
-    await showThread(run.thread, id);
+    await route();
   } else show(id, run.question, run.kind, run.state === "finished");
 }
 
 async function showQuote(run, citation) {
+  const { hash } = location;
   const { result } = await json(`/api/runs/${encodeURIComponent(run)}`);
-  showPassage(run, citation, result?.citations.length ?? 0);
+  if (location.hash === hash) showPassage(run, citation, result?.citations.length ?? 0);
 }
 
 function onNew() {

@@ -69,6 +69,7 @@ export class RunView {
     const { kind, data } = event;
     if (kind === "anew") {
       this.events = [];
+      this.segments.replaceChildren();
       if (this.trace.chosen === this) this.trace.choose(this);
       return;
     }

@@ -129,7 +129,8 @@ function askForToken(refused) {
   }
   opened ??= new Promise((resolve) => {
     const dialog = byId("access");
-    dialog.addEventListener("cancel", (event) => event.preventDefault());
+    // A browser closes it at a second Escape, whatever the page says.
+    dialog.onclose = () => opened && dialog.showModal();
     byId("access-form").addEventListener(
       "submit",
       () => {

@@ -14,6 +14,7 @@ export class ThreadView {
   constructor(trace, actions) {
     [this.trace, this.actions] = [trace, actions];
     this.place = byId("turns");
+    [this.loads, this.shown] = [0, 0]; // numbers of the thread as it was loaded, the last one and that which is shown
     this.clear();
   }
 
@@ -50,15 +51,17 @@ export class ThreadView {
   // Ask in this thread, or in a new one; a question that was asked of `turn`, the last one, takes its place.
   async ask(question, given = {}, turn = null) {
     const asked = { question, ...this.actions.given(), ...given };
-    const id = this.id ?? (await post("/api/threads", {})).id;
+    const from = this.id;
+    const id = from ?? (await post("/api/threads", {})).id;
     try {
       await post(`/api/threads/${id}/runs`, { ...asked, ...(turn?.last ? { replaces: turn.turn.run } : {}) });
     } catch (error) {
-      if (this.id) await this.refresh();
+      if (from) await this.refresh();
       else await request(`/api/threads/${id}`, { method: "DELETE" }).catch(() => {});
       this.actions.onChange();
       throw error;
     }
+    if (this.id !== from) return this.actions.onChange(); // something else is shown meanwhile
     if (location.hash !== threadAddress(id).slice(1)) history.pushState(null, "", threadAddress(id));
     if (this.id) {
       await this.#load();
@@ -82,8 +85,10 @@ export class ThreadView {
 
   async #load() {
     const { id } = this;
+    const number = ++this.loads;
     const thread = await json(`/api/threads/${encodeURIComponent(id)}`);
-    if (this.id !== id) return;
+    if (this.id !== id || number < this.shown) return; // or what was asked for later is shown already
+    this.shown = number;
     this.#draw(thread);
     clearTimeout(this.timer);
     if (thread.turns.some((turn) => turn.state === "unfinished"))

@@ -72,6 +72,7 @@ async def test_a_question_may_follow_others() -> None:
         ({"question": "why", "k": 51}, "k is wrong"),
         ({"question": "why", "model": "gpt"}, "model is wrong"),
         ({"question": "why", "pages": [5, 3]}, "pages must be the first and the last page"),
+        ({"question": "why", "pages": [5, 2**63]}, "pages.1 is wrong"),
         ({"question": "why", "standalone": " "}, "The standalone question is empty"),
         ({"question": "why", "conversation": [{"answer": "So."}]}, "conversation.0.question is wrong"),
         ({"question": "why", "conversation": [{"question": "why", "role": "user"}]}, "conversation.0.role is wrong"),
