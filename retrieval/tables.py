@@ -174,11 +174,11 @@ def kind_of(cells: Sequence[str | None], marks: Container[str] = ()) -> tuple[Ki
 def decimal_mark(cells: Iterable[str]) -> str:
     """Return what stands before the decimals of a column's figures: ``.`` or ``,``."""
     mark = "."
-    for cell in cells:
-        point, comma = cell.rfind("."), cell.rfind(",")
+    for figure in (match[1] for cell in cells if (match := FIGURE.match(cell))):  # a unit may end with a point
+        point, comma = figure.rfind("."), figure.rfind(",")
         if point >= 0 and comma >= 0:
             return "." if point > comma else ","
-        if cell.count(".") > 1 or (comma >= 0 and not THOUSANDS.fullmatch(cell)):
+        if figure.count(".") > 1 or (comma >= 0 and not THOUSANDS.fullmatch(figure)):
             mark = ","
     return mark
 
