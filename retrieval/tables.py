@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from langchain_core.documents import Document
 
 from core.words import RAISED_DIGITS
-from grounding.dates import dates
+from grounding.dates import NUMERIC, dates
 from grounding.notes import MARKED, notes_in
 from retrieval.documents.loaded import CELLS
 
@@ -36,6 +37,11 @@ FIGURE = re.compile(
 )
 THOUSANDS = re.compile(r"[^,]*\d(,\d{3})+(?!\d)[^,]*")
 GROUPING = {".": re.compile(r"[,'’\s]"), ",": re.compile(r"[.'’\s]")}
+# Of thousands, in India also of hundreds of them: 31.12.2020 is no figure.
+GROUPED = {
+    mark: re.compile(rf"[-+−]?\s*(?:\d*|\d{{1,3}}(?:{apart.pattern}\d{{2,3}})*{apart.pattern}\d{{3}})(?:[{mark}]\d+)?")
+    for mark, apart in GROUPING.items()
+}
 # The name of the table, where the query has the words of its title instead.
 TITLE = re.compile(
     r"^(SELECT\b[^'\"]*?\bFROM)(?:\s+(?!JOIN\b)[\w.-]+)+?(?=\s+(?:WHERE|GROUP|ORDER|LIMIT)\b|\s*(?:;|$))", re.IGNORECASE
@@ -163,7 +169,8 @@ def kind_of(cells: Sequence[str | None], marks: Container[str] = ()) -> tuple[Ki
             return number(cell[: marked.start()], mark)
         return value
 
-    kinds: tuple[tuple[Kind, Callable[[str], Any]], ...] = (("number", figure), ("date", day))
+    day_of = partial(day, day_first=is_day_first(sample))
+    kinds: tuple[tuple[Kind, Callable[[str], Any]], ...] = (("number", figure), ("date", day_of))
     for kind, value_of in kinds:
         if sum(value_of(cell) is not None for cell in sample) >= TYPED * max(len(sample), 1):
             values = {cell: value_of(cell) for cell in distinct}
@@ -186,18 +193,27 @@ def decimal_mark(cells: Iterable[str]) -> str:
 def number(cell: str, mark: str) -> float | None:
     """Return the value of a cell such as ``1,234.50 EUR``; None if it is no number."""
     match = FIGURE.fullmatch(cell)
-    if not match:
+    if not match or not GROUPED[mark].fullmatch(match[1]):
         return None
     plain = GROUPING[mark].sub("", match[1]).replace(mark, ".").replace("−", "-")
-    try:
-        return float(plain) if len(plain) <= LONGEST_FIGURE else None
-    except ValueError:  # 1.2.3
-        return None
+    return float(plain) if len(plain) <= LONGEST_FIGURE else None
 
 
-def day(cell: str) -> str | None:
-    """Return the one day that a cell states, as YYYY-MM-DD."""
+def is_day_first(cells: Iterable[str]) -> bool | None:
+    """Return whether the days of a column such as 05.04.2021 begin with the day; None if nothing tells."""
+    for match in filter(None, map(NUMERIC.search, cells)):
+        if match[2] == "." or int(match[1]) > 12:
+            return True
+        if int(match[3]) > 12:
+            return False
+    return None
+
+
+def day(cell: str, day_first: bool | None) -> str | None:
+    """Return the one day that a cell states, as YYYY-MM-DD; ``day_first`` tells which of two readings it is."""
     full = [one for one in dates(cell) if one.year and one.month and one.day] if len(cell) <= LONGEST_DAY else []
+    if day_first is not None and (match := NUMERIC.search(cell)):
+        full = [one for one in full if one.day == int(match[1 if day_first else 3])]
     return f"{full[0].year:04}-{full[0].month:02}-{full[0].day:02}" if len(full) == 1 else None
 
 
