@@ -31,22 +31,23 @@ SECONDS = 2.0  # of a query
 LONGEST_QUERY = 1_000  # characters
 LONGEST_VALUE = 10_000_000  # bytes
 ALLOWED = frozenset("count sum avg total min max round abs lower upper length coalesce substr like".split())
-FIGURE = re.compile(
-    r"(?:[$€£¥]|[A-Z]{3}(?=\s))?\s*([-+−]?[\d.,'’\s]*\d)\s*"
-    rf"(?:[%$€£¥]|(?!{RAISED_DIGITS})[^\W\d]{{1,12}}\.?)?"
+FIGURE = re.compile(  # -$5 and ($5) are as $-5
+    r"(?P<before>[-−(]?)(?:[$€£¥]|[A-Z]{3}(?=\s))?\s*(?P<sign>[-+−(]?)\s*(?P<figure>[\d.,'’\s]*\d)"
+    r"(?P<power>[Ee][-+]?\d{1,2})?\)?\s*"
+    rf"(?:[%$€£¥]|(?!{RAISED_DIGITS})[^\W\d]{{1,12}}\.?)?\)?"
 )
 THOUSANDS = re.compile(r"[^,]*\d(,\d{3})+(?!\d)[^,]*")
 GROUPING = {".": re.compile(r"[,'’\s]"), ",": re.compile(r"[.'’\s]")}
 # Of thousands, in India also of hundreds of them: 31.12.2020 is no figure.
 GROUPED = {
-    mark: re.compile(rf"[-+−]?\s*(?:\d*|\d{{1,3}}(?:{apart.pattern}\d{{2,3}})*{apart.pattern}\d{{3}})(?:[{mark}]\d+)?")
+    mark: re.compile(rf"(?:\d*|\d{{1,3}}(?:{apart.pattern}\d{{2,3}})*{apart.pattern}\d{{3}})(?:[{mark}]\d+)?")
     for mark, apart in GROUPING.items()
 }
 # The name of the table, where the query has the words of its title instead.
 TITLE = re.compile(
     r"^(SELECT\b[^'\"]*?\bFROM)(?:\s+(?!JOIN\b)[\w.-]+)+?(?=\s+(?:WHERE|GROUP|ORDER|LIMIT)\b|\s*(?:;|$))", re.IGNORECASE
 )
-LONGEST_FIGURE, LONGEST_DAY = 30, 30  # characters
+LONGEST_FIGURE, LONGEST_DAY = 50, 30  # characters of a cell
 SAMPLE = 1_000  # different cells that tell of what kind a column is
 TYPED = 0.9  # of a column's cells, from which it is one of numbers, or of dates
 DISTINCT = 12  # values of a column that are all named to the model
@@ -181,7 +182,8 @@ def kind_of(cells: Sequence[str | None], marks: Container[str] = ()) -> tuple[Ki
 def decimal_mark(cells: Iterable[str]) -> str:
     """Return what stands before the decimals of a column's figures: ``.`` or ``,``."""
     mark = "."
-    for figure in (match[1] for cell in cells if (match := FIGURE.match(cell))):  # a unit may end with a point
+    matches = (FIGURE.match(cell) for cell in cells if len(cell) <= LONGEST_FIGURE)
+    for figure in (match["figure"] for match in matches if match):  # a unit may end with a point
         point, comma = figure.rfind("."), figure.rfind(",")
         if point >= 0 and comma >= 0:
             return "." if point > comma else ","
@@ -191,12 +193,15 @@ def decimal_mark(cells: Iterable[str]) -> str:
 
 
 def number(cell: str, mark: str) -> float | None:
-    """Return the value of a cell such as ``1,234.50 EUR``; None if it is no number."""
-    match = FIGURE.fullmatch(cell)
-    if not match or not GROUPED[mark].fullmatch(match[1]):
+    """Return the value of a cell such as ``1,234.50 EUR``, or ``(5)`` for -5; None if it is no number."""
+    match = FIGURE.fullmatch(cell) if len(cell) <= LONGEST_FIGURE else None
+    if not match or not GROUPED[mark].fullmatch(match["figure"]):
         return None
-    plain = GROUPING[mark].sub("", match[1]).replace(mark, ".").replace("−", "-")
-    return float(plain) if len(plain) <= LONGEST_FIGURE else None
+    sign = (match["before"] + match["sign"]).strip("+")
+    if sign.count("(") != cell.count(")"):
+        return None
+    value = float(GROUPING[mark].sub("", match["figure"]).replace(mark, ".") + (match["power"] or ""))
+    return -value if sign else value
 
 
 def is_day_first(cells: Iterable[str]) -> bool | None:
