@@ -268,8 +268,9 @@ def parsed(written: str, table: Table) -> "exp.Select":
     except (errors.SqlglotError, RecursionError) as error:
         raise QueryError("That is no SELECT of SQLite.") from error
     query = statements[0] if len(statements) == 1 else None
-    if not isinstance(query, exp.Select) or any(query.find_all(exp.Join, exp.With, exp.SetOperation, exp.Window)):
-        raise QueryError("Write one SELECT without joins.")
+    beyond = (exp.Join, exp.With, exp.SetOperation, exp.Window, exp.Fetch)
+    if not isinstance(query, exp.Select) or not query.args.get("from_") or any(query.find_all(*beyond)):
+        raise QueryError(f"Write one SELECT from {NAME}, without joins.")
     aliases = {one.alias for one in query.find_all(exp.Table) if one.alias}
     for one in list(query.find_all(exp.Table)):
         one.replace(exp.to_table(NAME, alias=one.alias or None))

@@ -139,6 +139,8 @@ def test_what_is_computed_names_the_rows_that_carry_it(sql: str, result: list[st
         "SELECT wine FROM data UNION SELECT 'x'",
         "PRAGMA table_info(data)",
         "ATTACH '/tmp/x' AS x",
+        "SELECT 5",
+        "SELECT wine FROM data ORDER BY bottles FETCH FIRST 2 ROWS ONLY",
         "SELECT wines FROM data",
         "SELECT wine FROM data WHERE country = 'Peru'",
         "SELECT SUM(bottles) FROM data WHERE country = 'Peru'",
