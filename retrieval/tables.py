@@ -317,8 +317,7 @@ def _rows_found(connection: sqlite3.Connection, table: Table, query: "exp.Select
         return None
     shown = [one.unalias() for one in query.expressions]
     order = [(one.this, bool(one.args.get("desc"))) for one in _parts(query, "order")]
-    limit = query.args.get("limit")
-    most = int(limit.expression.name) if limit and limit.expression.name.isdecimal() else None
+    most, passed = _whole(query, "limit"), _whole(query, "offset") or 0
     if extremes:
         one = extremes[0]
         if len(extremes) > 1 or one not in shown or not isinstance(one, exp.Max | exp.Min):
@@ -335,6 +334,7 @@ def _rows_found(connection: sqlite3.Connection, table: Table, query: "exp.Select
     if order:
         selected = selected.order_by(*(exp.Ordered(this=one.copy(), desc=desc) for one, desc in order))
     rows = _fetched(connection, selected.sql("sqlite"))
+    rows = rows[passed:]
     if most is not None and len(rows) > most > 0:
         last = rows[most - 1][1 : 1 + len(by)]
         rows = rows[:most] + [row for row in rows[most:] if by and row[1 : 1 + len(by)] == last]
@@ -378,6 +378,12 @@ def _parts(query: "exp.Select", name: str) -> "list[exp.Expression]":
     """Return the expressions of a clause; none where there is no such clause."""
     clause = query.args.get(name)
     return [] if clause is None else clause.expressions or [clause.this]
+
+
+def _whole(query: "exp.Select", name: str) -> int | None:
+    """Return the whole number that a clause gives; None if it gives none."""
+    clause = query.args.get(name)
+    return int(clause.expression.name) if clause and clause.expression.name.isdecimal() else None
 
 
 def _computed(connection: sqlite3.Connection, query: "exp.Select") -> Found:

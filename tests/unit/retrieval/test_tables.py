@@ -96,6 +96,7 @@ def noted(table: Table, sql: str) -> list[str]:
         # an empty cell is not the least
         ("SELECT wine FROM data ORDER BY bottles LIMIT 1", ["Alder (Bottles: 3)"], [0]),
         ("SELECT wine FROM wines ORDER BY price_eur DESC LIMIT 1", ["Alder (Price (EUR): 1,200.50)"], [0, 2]),
+        ("SELECT wine FROM data ORDER BY bottles LIMIT 1 OFFSET 1", ["Birch (Bottles: 12)"], [1, 3]),
         ("SELECT wine FROM wines of the house WHERE bottles = 3", ["Alder"], [0]),
         ("SELECT MAX(price_eur) FROM data", ["Alder (Price (EUR): 1,200.50)"], [0, 2]),
         ("SELECT wine FROM data WHERE since < '2020-06-01'", ["Birch", "Cedar"], [1, 2]),
