@@ -291,9 +291,7 @@ def _ordered_text(query: "exp.Select", table: Table) -> str:
 
     of_texts = {column.key for column in table.columns if column.kind == "text"}
     taken = [one.this for one in query.find_all(exp.Sum, exp.Avg, exp.Max, exp.Min)]
-    taken += [
-        one.this for each in query.find_all(exp.Select) if each.args.get("limit") for one in _parts(each, "order")
-    ]
+    taken += [one for each in query.find_all(exp.Select) if each.args.get("limit") for one, _ in _order(each)]
     names = (one.name.casefold() for one in taken if isinstance(one, exp.Column))
     return next((name for name in names if name in of_texts), "")
 
@@ -316,7 +314,7 @@ def _rows_found(connection: sqlite3.Connection, table: Table, query: "exp.Select
     if query.args.get("group") or query.args.get("having"):
         return None
     shown = [one.unalias() for one in query.expressions]
-    order = [(one.this, bool(one.args.get("desc"))) for one in _parts(query, "order")]
+    order = _order(query)
     most, passed = _whole(query, "limit"), _whole(query, "offset") or 0
     if extremes:
         one = extremes[0]
@@ -326,7 +324,7 @@ def _rows_found(connection: sqlite3.Connection, table: Table, query: "exp.Select
         shown = [one.this if other is one else other for other in shown]
     if order and most is not None and _names_groups(table, shown):
         raise QueryError("It orders rows, where it names what several rows share: group them.")
-    by = [one for one, _ in order if not isinstance(one, exp.Literal)]
+    by = [one for one, _ in order]
     shown = [one for one in [*shown, *by] if not isinstance(one, exp.Star)]
     selected = _of_rows(query, [*by, *shown])
     for one in by:
@@ -378,6 +376,26 @@ def _parts(query: "exp.Select", name: str) -> "list[exp.Expression]":
     """Return the expressions of a clause; none where there is no such clause."""
     clause = query.args.get(name)
     return [] if clause is None else clause.expressions or [clause.this]
+
+
+def _order(query: "exp.Select") -> "list[tuple[exp.Expression, bool]]":
+    """Return what a query orders by, which it may name by an alias or a place, and whether from the greatest down.
+
+    Raises `QueryError`.
+    """
+    from sqlglot import exp
+
+    shown = query.expressions
+    known = {str(place): one.unalias() for place, one in enumerate(shown, 1) if not isinstance(shown[0], exp.Star)}
+    known |= {one.alias.casefold(): one.unalias() for one in shown if one.alias}
+    order = []
+    for ordered in _parts(query, "order"):
+        one = ordered.this
+        one = known.get(one.name.casefold(), one) if isinstance(one, exp.Column | exp.Literal) else one
+        if isinstance(one, exp.Literal):
+            raise QueryError(f"It orders by {one.name}: name a column.")
+        order.append((one, bool(ordered.args.get("desc"))))
+    return order
 
 
 def _whole(query: "exp.Select", name: str) -> int | None:
