@@ -327,10 +327,11 @@ def _rows_found(connection: sqlite3.Connection, table: Table, query: "exp.Select
     by = [one for one, _ in order]
     shown = [one for one in [*shown, *by] if not isinstance(one, exp.Star)]
     selected = _of_rows(query, [*by, *shown])
-    for one in by:
+    for one in by[: most is not None]:
         selected = selected.where(one.is_(exp.null()).not_())  # an empty cell is not the least
     if order:
-        selected = selected.order_by(*(exp.Ordered(this=one.copy(), desc=desc) for one, desc in order))
+        ordered = (exp.Ordered(this=one.copy(), desc=desc, nulls_first=False) for one, desc in order)
+        selected = selected.order_by(*ordered)
     rows = _fetched(connection, selected.sql("sqlite"))
     rows = rows[passed:]
     if most is not None and len(rows) > most > 0:

@@ -99,6 +99,8 @@ def noted(table: Table, sql: str) -> list[str]:
         ("SELECT wine FROM data ORDER BY bottles LIMIT 1 OFFSET 1", ["Birch (Bottles: 12)"], [1, 3]),
         ("SELECT wine, bottles FROM data ORDER BY 2 LIMIT 1", ["Alder (Bottles: 3)"], [0]),
         ("SELECT wine, price_eur / bottles AS each FROM data ORDER BY each DESC LIMIT 1", None, [0]),
+        ("SELECT wine FROM data ORDER BY bottles, since", None, [0, 1, 3, 2]),
+        ("SELECT wine FROM data ORDER BY price_eur DESC, bottles LIMIT 2", None, [0, 2]),
         ("SELECT wine FROM wines of the house WHERE bottles = 3", ["Alder"], [0]),
         ("SELECT MAX(price_eur) FROM data", ["Alder (Price (EUR): 1,200.50)"], [0, 2]),
         ("SELECT wine FROM data WHERE since < '2020-06-01'", ["Birch", "Cedar"], [1, 2]),
