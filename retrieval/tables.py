@@ -333,12 +333,16 @@ def _rows_found(connection: sqlite3.Connection, table: Table, query: "exp.Select
         ordered = (exp.Ordered(this=one.copy(), desc=desc, nulls_first=False) for one, desc in order)
         selected = selected.order_by(*ordered)
     rows = _fetched(connection, selected.sql("sqlite"))
-    rows = rows[passed:]
-    if most is not None and len(rows) > most > 0:
-        last = rows[most - 1][1 : 1 + len(by)]
-        rows = rows[:most] + [row for row in rows[most:] if by and row[1 : 1 + len(by)] == last]
+    rows = _first(rows[passed:], most, slice(1, 1 + len(by)))
     texts = [_row_text(table, row[0], shown, row[1 + len(by) :]) for row in rows[:MOST_SHOWN]]
     return Found(query.sql("sqlite"), texts, [row[0] for row in rows], is_computed=False)
+
+
+def _first(rows: list[tuple[Any, ...]], most: int | None, by: slice) -> list[tuple[Any, ...]]:
+    """Return the first rows of a result, with all that tie with the last one in what they are sorted by."""
+    if not most or len(rows) <= most:
+        return rows
+    return rows[:most] + [row for row in rows[most:] if row[by] and row[by] == rows[most - 1][by]]
 
 
 def _row_text(table: Table, row: int, shown: "Sequence[exp.Expression]", values: Sequence[object]) -> str:
@@ -407,10 +411,17 @@ def _whole(query: "exp.Select", name: str) -> int | None:
 
 def _computed(connection: sqlite3.Connection, query: "exp.Select") -> Found:
     """Return what the query computes, and the rows that it computes it from."""
-    group = _parts(query, "group")
-    width = len(query.expressions)
-    result = _fetched(connection, query.copy().select(*(one.copy() for one in group)).sql("sqlite"))[:MOST_SHOWN]
-    groups = {row[width:] for row in result}
+    group, by = _parts(query, "group"), [one for one, _ in _order(query)]
+    width, end = len(query.expressions), len(query.expressions) + len(by)
+    most, passed = _whole(query, "limit"), _whole(query, "offset") or 0
+    every = query.copy().select(*(one.copy() for one in [*by, *group]))
+    every.set("limit", None)
+    every.set("offset", None)
+    result = _fetched(connection, every.sql("sqlite"))
+    if by and most is not None:
+        result = [row for row in result if row[width] is not None]
+    result = _first(result[passed:], most, slice(width, end))[:MOST_SHOWN]
+    groups = {row[end:] for row in result}
     carrying = _fetched(connection, _of_rows(query, group).sql("sqlite"))
     rows = [row[0] for row in carrying if row[1:] in groups]
     if all(one is None for row in result for one in row[:width]):

@@ -97,7 +97,7 @@ def noted(table: Table, sql: str) -> list[str]:
         ("SELECT wine FROM data ORDER BY bottles LIMIT 1", ["Alder (Bottles: 3)"], [0]),
         ("SELECT wine FROM wines ORDER BY price_eur DESC LIMIT 1", ["Alder (Price (EUR): 1,200.50)"], [0, 2]),
         ("SELECT wine FROM data ORDER BY bottles LIMIT 1 OFFSET 1", ["Birch (Bottles: 12)"], [1, 3]),
-        ("SELECT wine, bottles FROM data ORDER BY 2 LIMIT 1", ["Alder (Bottles: 3)"], [0]),
+        ("SELECT wine, bottles FROM data ORDER BY 2 DESC LIMIT 1", None, [1, 3]),
         ("SELECT wine, price_eur / bottles AS each FROM data ORDER BY each DESC LIMIT 1", None, [0]),
         ("SELECT wine FROM data ORDER BY bottles, since", None, [0, 1, 3, 2]),
         ("SELECT wine FROM data ORDER BY price_eur DESC, bottles LIMIT 2", None, [0, 2]),
@@ -122,6 +122,8 @@ def test_rows_are_found_with_all_that_tie(sql: str, result: list[str] | None, ro
         ("SELECT SUM(bottles) FROM data", ["27"], [0, 1, 2, 3]),
         ("SELECT AVG(price_eur) FROM data WHERE country IN ('Spain', 'Italy')", ["487.5"], [1, 3]),
         ("SELECT country FROM data GROUP BY country ORDER BY AVG(price_eur) DESC LIMIT 1", ["France"], [0, 2]),
+        ("SELECT country FROM data GROUP BY country ORDER BY MAX(bottles) DESC LIMIT 1", ["Spain", "Italy"], [1, 3]),
+        ("SELECT wine, SUM(bottles) AS n FROM data GROUP BY wine ORDER BY n LIMIT 1", ["Alder, 3"], [0]),
         ("SELECT country, COUNT(*) FROM data GROUP BY country HAVING COUNT(*) > 1", ["France, 2"], [0, 2]),
     ],
 )
