@@ -54,7 +54,9 @@ DISTINCT = 12  # values of a column that are all named to the model
 # Words that a query could not use as the name of a column.
 RESERVED = frozenset(
     "select from where group order by having limit join on and or not in is null like between case when then else end "
-    "as distinct union all table index values set default check primary key count sum avg min max rows desc asc".split()
+    "as distinct union all table index values set default check primary key count sum avg min max rows desc asc "
+    "to into if for with inner outer cross any except intersect using exists escape cast grant references foreign "
+    "unique constraint transaction commit rollback alter add drop create insert update delete fetch returning".split()
 )
 
 Kind = Literal["number", "date", "text"]

@@ -180,8 +180,8 @@ def test_hostile_cells_change_nothing_but_their_own_value() -> None:
 
 
 def test_names_that_are_there_twice_or_say_nothing_stay_apart() -> None:
-    columns = table_of("a,a,,group,2nd\nx,1,2,3,4\ny,5,6,7,8\n").columns
-    assert [one.key for one in columns] == ["a", "a_2", "column_3", "c_group", "c_2nd"]
+    columns = table_of("a,a,,group,2nd,Alter\nx,1,2,3,4,5\ny,5,6,7,8,9\n").columns
+    assert [one.key for one in columns] == ["a", "a_2", "column_3", "c_group", "c_2nd", "c_alter"]
 
 
 @pytest.mark.parametrize("text", ["a,b\nx,1\n", "a\nx\ny\n", ",".join("abc") * 200 + "\n" + ("1," * 400 + "\n") * 2])
