@@ -60,9 +60,12 @@ def _declared_separator(text: str) -> tuple[str | None, str]:
 
 
 def find_separator(text: str) -> str:
-    """Return the separator for which most records have the same number of cells, at least two."""
+    """Return the separator for which most records have the same number of cells, at least two; a comma only alone.
+
+    12,50;3,20 are two cells.
+    """
     sample = text[:_SAMPLE_SIZE]
-    best, best_score = ",", (0.0, 0)
+    best, best_score = ",", (0.0, False, 0)
     for separator in _SEPARATORS:
         widths = Counter[int]()
         for record in _records(sample, separator):
@@ -70,7 +73,7 @@ def find_separator(text: str) -> str:
             if widths.total() == _SAMPLE:
                 break
         width, count = max(widths.items(), key=lambda item: (item[1], item[0]), default=(1, 0))
-        score = (count / max(widths.total(), 1), width)
+        score = (count / max(widths.total(), 1), separator != ",", width)
         if width > 1 and score > best_score:
             best, best_score = separator, score
     return best

@@ -31,6 +31,10 @@ TABLES = {
         'id;text\n1;"one, two, three"\n2;four, five\n',
         ["id: 1\ntext: one, two, three", "id: 2\ntext: four, five"],
     ),
+    "commas of decimals do not decide it either": (
+        "Miete;850,50;3,20\nStrom;75,50;2,10\n",
+        ["column 1: Miete\ncolumn 2: 850,50\ncolumn 3: 3,20", "column 1: Strom\ncolumn 2: 75,50\ncolumn 3: 2,10"],
+    ),
     "quoted cells may hold lines, quotes and separators": (
         'a,b\r\n"line one\r\nline ""two"", still",x\r\n',
         ['a: line one\nline "two", still\nb: x'],
