@@ -45,6 +45,14 @@ TABLES = {
         "1,alpha\n2,beta\n",
         ["column 1: 1\ncolumn 2: alpha", "column 1: 2\ncolumn 2: beta"],
     ),
+    "years are names of columns": (
+        "Land,2019,2020\nPeru,5,\nChad,7,8\n",
+        ["Land: Peru\n2019: 5", "Land: Chad\n2019: 7\n2020: 8"],
+    ),
+    "but not where there are years in each row": (
+        "Ada,1815,1852\nAlan,1912,1954\n",
+        ["column 1: Ada\ncolumn 2: 1815\ncolumn 3: 1852", "column 1: Alan\ncolumn 2: 1912\ncolumn 3: 1954"],
+    ),
     "columns of one name are numbered": ("a,a\nx,y\n", ["a: x\na 2: y"]),
     "null bytes are dropped": ("a,b\nx\x00y,\x002\n", ["a: xy\nb: 2"]),
     "blank lines are no rows": ("a,b\n\n1,2\n,\n\n3,4\n", ["a: 1\nb: 2", "a: 3\nb: 4"]),
