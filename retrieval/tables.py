@@ -37,6 +37,7 @@ FIGURE = re.compile(  # -$5 and ($5) are as $-5
     rf"(?:[%$€£¥]|(?!{RAISED_DIGITS})[^\W\d]{{1,12}}\.?)?\)?"
 )
 THOUSANDS = re.compile(r"[^,]*\d(,\d{3})+(?!\d)[^,]*")
+POINTS = re.compile(r"[1-9]\d{0,2}(\.\d{3})*|0")
 GROUPING = {".": re.compile(r"[,'’\s]"), ",": re.compile(r"[.'’\s]")}
 # Of thousands, in India also of hundreds of them: 31.12.2020 is no figure.
 GROUPED = {
@@ -185,7 +186,10 @@ def decimal_mark(cells: Iterable[str]) -> str:
     """Return what stands before the decimals of a column's figures: ``.`` or ``,``."""
     mark = "."
     matches = (FIGURE.match(cell) for cell in cells if len(cell) <= LONGEST_FIGURE)
-    for figure in (match["figure"] for match in matches if match):  # a unit may end with a point
+    figures = [match["figure"] for match in matches if match]  # a unit may end with a point
+    if all(map(POINTS.fullmatch, figures)) and len({len(figure) > 3 for figure in figures}) > 1:
+        return ","  # 1.234 beside 567
+    for figure in figures:
         point, comma = figure.rfind("."), figure.rfind(",")
         if point >= 0 and comma >= 0:
             return "." if point > comma else ","
