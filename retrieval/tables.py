@@ -32,9 +32,9 @@ LONGEST_QUERY = 1_000  # characters
 LONGEST_VALUE = 10_000_000  # bytes
 ALLOWED = frozenset("count sum avg total min max round abs lower upper length coalesce substr like".split())
 FIGURE = re.compile(  # -$5 and ($5) are as $-5
-    r"(?P<before>[-−(]?)(?:[$€£¥]|[A-Z]{3}(?=\s))?\s*(?P<sign>[-+−(]?)\s*(?P<figure>[\d.,'’\s]*\d)"
+    r"(?P<before>[-−(]?)(?P<currency>[$€£¥]|[A-Z]{3}(?=\s))?\s*(?P<sign>[-+−(]?)\s*(?P<figure>[\d.,'’\s]*\d)"
     r"(?P<power>[Ee][-+]?\d{1,2})?\)?\s*"
-    rf"(?:[%$€£¥]|(?!{RAISED_DIGITS})[^\W\d]{{1,12}}\.?)?\)?"
+    rf"(?P<unit>[%$€£¥]|(?!{RAISED_DIGITS})[^\W\d]{{1,12}}\.?)?\)?"
 )
 THOUSANDS = re.compile(r"[^,]*\d(,\d{3})+(?!\d)[^,]*")
 POINTS = re.compile(r"[1-9]\d{0,2}(\.\d{3})*|0")
@@ -161,7 +161,8 @@ class Table:
 def kind_of(cells: Sequence[str | None], marks: Container[str] = ()) -> tuple[Kind, list[Any]]:
     """Return of what kind a column is, and the values of its cells, None where there is none of that kind.
 
-    A mark behind a cell's figure does not count; a raised figure is one where it is among ``marks``.
+    A mark behind a cell's figure does not count; a raised figure is one where it is among ``marks``. Figures of several
+    units, as 900 MB and 2 GB, are texts.
     """
     distinct = {cell: None for cell in cells if cell}
     sample = list(islice(distinct, SAMPLE))
@@ -175,11 +176,20 @@ def kind_of(cells: Sequence[str | None], marks: Container[str] = ()) -> tuple[Ki
 
     day_of = partial(day, day_first=is_day_first(sample))
     kinds: tuple[tuple[Kind, Callable[[str], Any]], ...] = (("number", figure), ("date", day_of))
-    for kind, value_of in kinds:
+    for kind, value_of in kinds[not _have_one_unit(sample) :]:
         if sum(value_of(cell) is not None for cell in sample) >= TYPED * max(len(sample), 1):
             values = {cell: value_of(cell) for cell in distinct}
             return kind, [values.get(cell or "") for cell in cells]
     return "text", list(cells)
+
+
+def _have_one_unit(cells: Iterable[str]) -> bool:
+    """True if all cells that are figures with a unit have one, such as day and days, or are ordinals."""
+    matches = (FIGURE.fullmatch(cell) for cell in cells if len(cell) <= LONGEST_FIGURE)
+    units = {(match["unit"] or match["currency"] or "").casefold().rstrip(".") for match in matches if match} - {""}
+    shortest = min(units, key=len, default="")
+    is_plural = len(shortest) > 1 and all(unit.startswith(shortest) for unit in units)
+    return len(units) < 2 or is_plural or units <= {"st", "nd", "rd", "th"}
 
 
 def decimal_mark(cells: Iterable[str]) -> str:
