@@ -400,23 +400,21 @@ def _parts(query: "exp.Select", name: str) -> "list[exp.Expression]":
 
 
 def _order(query: "exp.Select") -> "list[tuple[exp.Expression, bool]]":
-    """Return what a query orders by, which it may name by an alias or a place, and whether from the greatest down.
+    """Return what a query orders by, and whether from the greatest down. Raises `QueryError`."""
+    return [(_named(query, one.this), bool(one.args.get("desc"))) for one in _parts(query, "order")]
 
-    Raises `QueryError`.
-    """
+
+def _named(query: "exp.Select", one: "exp.Expression") -> "exp.Expression":
+    """Return what a query orders or groups by, where it names that by an alias or a place. Raises `QueryError`."""
     from sqlglot import exp
 
     shown = query.expressions
-    known = {str(place): one.unalias() for place, one in enumerate(shown, 1) if not isinstance(shown[0], exp.Star)}
-    known |= {one.alias.casefold(): one.unalias() for one in shown if one.alias}
-    order = []
-    for ordered in _parts(query, "order"):
-        one = ordered.this
-        one = known.get(one.name.casefold(), one) if isinstance(one, exp.Column | exp.Literal) else one
-        if isinstance(one, exp.Literal):
-            raise QueryError(f"It orders by {one.name}: name a column.")
-        order.append((one, bool(ordered.args.get("desc"))))
-    return order
+    known = {str(place): each.unalias() for place, each in enumerate(shown, 1) if not isinstance(shown[0], exp.Star)}
+    known |= {each.alias.casefold(): each.unalias() for each in shown if each.alias}
+    found = known.get(one.name.casefold(), one) if isinstance(one, exp.Column | exp.Literal) else one
+    if isinstance(found, exp.Literal):
+        raise QueryError(f"It orders or groups by {found.name}: name a column.")
+    return found
 
 
 def _whole(query: "exp.Select", name: str) -> int | None:
@@ -427,7 +425,7 @@ def _whole(query: "exp.Select", name: str) -> int | None:
 
 def _computed(connection: sqlite3.Connection, query: "exp.Select") -> Found:
     """Return what the query computes, and the rows that it computes it from."""
-    group, by = _parts(query, "group"), [one for one, _ in _order(query)]
+    group, by = [_named(query, one) for one in _parts(query, "group")], [one for one, _ in _order(query)]
     width, end = len(query.expressions), len(query.expressions) + len(by)
     most, passed = _whole(query, "limit"), _whole(query, "offset") or 0
     every = query.copy().select(*(one.copy() for one in [*by, *group]))

@@ -132,6 +132,8 @@ def test_rows_are_found_with_all_that_tie(sql: str, result: list[str] | None, ro
         ("SELECT country FROM data GROUP BY country ORDER BY AVG(price_eur) DESC LIMIT 1", ["France"], [0, 2]),
         ("SELECT country FROM data GROUP BY country ORDER BY MAX(bottles) DESC LIMIT 1", ["Spain", "Italy"], [1, 3]),
         ("SELECT wine, SUM(bottles) AS n FROM data GROUP BY wine ORDER BY n LIMIT 1", ["Alder, 3"], [0]),
+        ("SELECT country, COUNT(*) FROM data GROUP BY 1 ORDER BY 2 DESC LIMIT 1", ["France, 2"], [0, 2]),
+        ("SELECT country AS c, COUNT(*) AS n FROM data GROUP BY c HAVING n > 1", ["France, 2"], [0, 2]),
         ("SELECT country, COUNT(*) FROM data GROUP BY country HAVING COUNT(*) > 1", ["France, 2"], [0, 2]),
     ],
 )
