@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from langchain_core.documents import Document
 
 from core.words import RAISED_DIGITS
-from grounding.dates import dates
+from grounding.dates import NUMERIC, dates
 from grounding.notes import MARKED, notes_in
 from retrieval.documents.loaded import CELLS
 
@@ -30,24 +31,33 @@ SECONDS = 2.0  # of a query
 LONGEST_QUERY = 1_000  # characters
 LONGEST_VALUE = 10_000_000  # bytes
 ALLOWED = frozenset("count sum avg total min max round abs lower upper length coalesce substr like".split())
-FIGURE = re.compile(
-    r"(?:[$€£¥]|[A-Z]{3}(?=\s))?\s*([-+−]?[\d.,'’\s]*\d)\s*"
-    rf"(?:[%$€£¥]|(?!{RAISED_DIGITS})[^\W\d]{{1,12}}\.?)?"
+FIGURE = re.compile(  # -$5 and ($5) are as $-5
+    r"(?P<before>[-−(]?)(?P<currency>[$€£¥]|[A-Z]{3}(?=\s))?\s*(?P<sign>[-+−(]?)\s*(?P<figure>[\d.,'’\s]*\d)"
+    r"(?P<power>[Ee][-+]?\d{1,2})?\)?\s*"
+    rf"(?P<unit>[%$€£¥]|(?!{RAISED_DIGITS})[^\W\d]{{1,12}}\.?)?\)?"
 )
 THOUSANDS = re.compile(r"[^,]*\d(,\d{3})+(?!\d)[^,]*")
+POINTS = re.compile(r"[1-9]\d{0,2}(\.\d{3})*|0")
 GROUPING = {".": re.compile(r"[,'’\s]"), ",": re.compile(r"[.'’\s]")}
+# Of thousands, in India also of hundreds of them: 31.12.2020 is no figure.
+GROUPED = {
+    mark: re.compile(rf"(?:\d*|\d{{1,3}}(?:{apart.pattern}\d{{2,3}})*{apart.pattern}\d{{3}})(?:[{mark}]\d+)?")
+    for mark, apart in GROUPING.items()
+}
 # The name of the table, where the query has the words of its title instead.
 TITLE = re.compile(
     r"^(SELECT\b[^'\"]*?\bFROM)(?:\s+(?!JOIN\b)[\w.-]+)+?(?=\s+(?:WHERE|GROUP|ORDER|LIMIT)\b|\s*(?:;|$))", re.IGNORECASE
 )
-LONGEST_FIGURE, LONGEST_DAY = 30, 30  # characters
+LONGEST_FIGURE, LONGEST_DAY = 50, 30  # characters of a cell
 SAMPLE = 1_000  # different cells that tell of what kind a column is
 TYPED = 0.9  # of a column's cells, from which it is one of numbers, or of dates
 DISTINCT = 12  # values of a column that are all named to the model
 # Words that a query could not use as the name of a column.
 RESERVED = frozenset(
     "select from where group order by having limit join on and or not in is null like between case when then else end "
-    "as distinct union all table index values set default check primary key count sum avg min max rows desc asc".split()
+    "as distinct union all table index values set default check primary key count sum avg min max rows desc asc "
+    "to into if for with inner outer cross any except intersect using exists escape cast grant references foreign "
+    "unique constraint transaction commit rollback alter add drop create insert update delete fetch returning".split()
 )
 
 Kind = Literal["number", "date", "text"]
@@ -151,7 +161,8 @@ class Table:
 def kind_of(cells: Sequence[str | None], marks: Container[str] = ()) -> tuple[Kind, list[Any]]:
     """Return of what kind a column is, and the values of its cells, None where there is none of that kind.
 
-    A mark behind a cell's figure does not count; a raised figure is one where it is among ``marks``.
+    A mark behind a cell's figure does not count; a raised figure is one where it is among ``marks``. Figures of several
+    units, as 900 MB and 2 GB, are texts.
     """
     distinct = {cell: None for cell in cells if cell}
     sample = list(islice(distinct, SAMPLE))
@@ -163,41 +174,67 @@ def kind_of(cells: Sequence[str | None], marks: Container[str] = ()) -> tuple[Ki
             return number(cell[: marked.start()], mark)
         return value
 
-    kinds: tuple[tuple[Kind, Callable[[str], Any]], ...] = (("number", figure), ("date", day))
-    for kind, value_of in kinds:
+    day_of = partial(day, day_first=is_day_first(sample))
+    kinds: tuple[tuple[Kind, Callable[[str], Any]], ...] = (("number", figure), ("date", day_of))
+    for kind, value_of in kinds[not _have_one_unit(sample) :]:
         if sum(value_of(cell) is not None for cell in sample) >= TYPED * max(len(sample), 1):
             values = {cell: value_of(cell) for cell in distinct}
             return kind, [values.get(cell or "") for cell in cells]
     return "text", list(cells)
 
 
+def _have_one_unit(cells: Iterable[str]) -> bool:
+    """True if all cells that are figures with a unit have one, such as day and days, or are ordinals."""
+    matches = (FIGURE.fullmatch(cell) for cell in cells if len(cell) <= LONGEST_FIGURE)
+    units = {(match["unit"] or match["currency"] or "").casefold().rstrip(".") for match in matches if match} - {""}
+    shortest = min(units, key=len, default="")
+    is_plural = len(shortest) > 1 and all(unit.startswith(shortest) for unit in units)
+    return len(units) < 2 or is_plural or units <= {"st", "nd", "rd", "th"}
+
+
 def decimal_mark(cells: Iterable[str]) -> str:
     """Return what stands before the decimals of a column's figures: ``.`` or ``,``."""
     mark = "."
-    for cell in cells:
-        point, comma = cell.rfind("."), cell.rfind(",")
+    matches = (FIGURE.match(cell) for cell in cells if len(cell) <= LONGEST_FIGURE)
+    figures = [match["figure"] for match in matches if match]  # a unit may end with a point
+    if all(map(POINTS.fullmatch, figures)) and len({len(figure) > 3 for figure in figures}) > 1:
+        return ","  # 1.234 beside 567
+    for figure in figures:
+        point, comma = figure.rfind("."), figure.rfind(",")
         if point >= 0 and comma >= 0:
             return "." if point > comma else ","
-        if cell.count(".") > 1 or (comma >= 0 and not THOUSANDS.fullmatch(cell)):
+        if figure.count(".") > 1 or (comma >= 0 and not THOUSANDS.fullmatch(figure)):
             mark = ","
     return mark
 
 
 def number(cell: str, mark: str) -> float | None:
-    """Return the value of a cell such as ``1,234.50 EUR``; None if it is no number."""
-    match = FIGURE.fullmatch(cell)
-    if not match:
+    """Return the value of a cell such as ``1,234.50 EUR``, or ``(5)`` for -5; None if it is no number."""
+    match = FIGURE.fullmatch(cell) if len(cell) <= LONGEST_FIGURE else None
+    if not match or not GROUPED[mark].fullmatch(match["figure"]):
         return None
-    plain = GROUPING[mark].sub("", match[1]).replace(mark, ".").replace("−", "-")
-    try:
-        return float(plain) if len(plain) <= LONGEST_FIGURE else None
-    except ValueError:  # 1.2.3
+    sign = (match["before"] + match["sign"]).strip("+")
+    if sign.count("(") != cell.count(")"):
         return None
+    value = float(GROUPING[mark].sub("", match["figure"]).replace(mark, ".") + (match["power"] or ""))
+    return -value if sign else value
 
 
-def day(cell: str) -> str | None:
-    """Return the one day that a cell states, as YYYY-MM-DD."""
+def is_day_first(cells: Iterable[str]) -> bool | None:
+    """Return whether the days of a column such as 05.04.2021 begin with the day; None if nothing tells."""
+    for match in filter(None, map(NUMERIC.search, cells)):
+        if match[2] == "." or int(match[1]) > 12:
+            return True
+        if int(match[3]) > 12:
+            return False
+    return None
+
+
+def day(cell: str, day_first: bool | None) -> str | None:
+    """Return the one day that a cell states, as YYYY-MM-DD; ``day_first`` tells which of two readings it is."""
     full = [one for one in dates(cell) if one.year and one.month and one.day] if len(cell) <= LONGEST_DAY else []
+    if day_first is not None and (match := NUMERIC.search(cell)):
+        full = [one for one in full if one.day == int(match[1 if day_first else 3])]
     return f"{full[0].year:04}-{full[0].month:02}-{full[0].day:02}" if len(full) == 1 else None
 
 
@@ -247,8 +284,9 @@ def parsed(written: str, table: Table) -> "exp.Select":
     except (errors.SqlglotError, RecursionError) as error:
         raise QueryError("That is no SELECT of SQLite.") from error
     query = statements[0] if len(statements) == 1 else None
-    if not isinstance(query, exp.Select) or any(query.find_all(exp.Join, exp.With, exp.SetOperation, exp.Window)):
-        raise QueryError("Write one SELECT without joins.")
+    beyond = (exp.Join, exp.With, exp.SetOperation, exp.Window, exp.Fetch)
+    if not isinstance(query, exp.Select) or not query.args.get("from_") or any(query.find_all(*beyond)):
+        raise QueryError(f"Write one SELECT from {NAME}, without joins.")
     aliases = {one.alias for one in query.find_all(exp.Table) if one.alias}
     for one in list(query.find_all(exp.Table)):
         one.replace(exp.to_table(NAME, alias=one.alias or None))
@@ -269,9 +307,7 @@ def _ordered_text(query: "exp.Select", table: Table) -> str:
 
     of_texts = {column.key for column in table.columns if column.kind == "text"}
     taken = [one.this for one in query.find_all(exp.Sum, exp.Avg, exp.Max, exp.Min)]
-    taken += [
-        one.this for each in query.find_all(exp.Select) if each.args.get("limit") for one in _parts(each, "order")
-    ]
+    taken += [one for each in query.find_all(exp.Select) if each.args.get("limit") for one, _ in _order(each)]
     names = (one.name.casefold() for one in taken if isinstance(one, exp.Column))
     return next((name for name in names if name in of_texts), "")
 
@@ -294,9 +330,8 @@ def _rows_found(connection: sqlite3.Connection, table: Table, query: "exp.Select
     if query.args.get("group") or query.args.get("having"):
         return None
     shown = [one.unalias() for one in query.expressions]
-    order = [(one.this, bool(one.args.get("desc"))) for one in _parts(query, "order")]
-    limit = query.args.get("limit")
-    most = int(limit.expression.name) if limit and limit.expression.name.isdecimal() else None
+    order = _order(query)
+    most, passed = _whole(query, "limit"), _whole(query, "offset") or 0
     if extremes:
         one = extremes[0]
         if len(extremes) > 1 or one not in shown or not isinstance(one, exp.Max | exp.Min):
@@ -305,19 +340,25 @@ def _rows_found(connection: sqlite3.Connection, table: Table, query: "exp.Select
         shown = [one.this if other is one else other for other in shown]
     if order and most is not None and _names_groups(table, shown):
         raise QueryError("It orders rows, where it names what several rows share: group them.")
-    by = [one for one, _ in order if not isinstance(one, exp.Literal)]
+    by = [one for one, _ in order]
     shown = [one for one in [*shown, *by] if not isinstance(one, exp.Star)]
     selected = _of_rows(query, [*by, *shown])
-    for one in by:
+    for one in by[: most is not None]:
         selected = selected.where(one.is_(exp.null()).not_())  # an empty cell is not the least
     if order:
-        selected = selected.order_by(*(exp.Ordered(this=one.copy(), desc=desc) for one, desc in order))
+        ordered = (exp.Ordered(this=one.copy(), desc=desc, nulls_first=False) for one, desc in order)
+        selected = selected.order_by(*ordered)
     rows = _fetched(connection, selected.sql("sqlite"))
-    if most is not None and len(rows) > most > 0:
-        last = rows[most - 1][1 : 1 + len(by)]
-        rows = rows[:most] + [row for row in rows[most:] if by and row[1 : 1 + len(by)] == last]
+    rows = _first(rows[passed:], most, slice(1, 1 + len(by)))
     texts = [_row_text(table, row[0], shown, row[1 + len(by) :]) for row in rows[:MOST_SHOWN]]
     return Found(query.sql("sqlite"), texts, [row[0] for row in rows], is_computed=False)
+
+
+def _first(rows: list[tuple[Any, ...]], most: int | None, by: slice) -> list[tuple[Any, ...]]:
+    """Return the first rows of a result, with all that tie with the last one in what they are sorted by."""
+    if not most or len(rows) <= most:
+        return rows
+    return rows[:most] + [row for row in rows[most:] if row[by] and row[by] == rows[most - 1][by]]
 
 
 def _row_text(table: Table, row: int, shown: "Sequence[exp.Expression]", values: Sequence[object]) -> str:
@@ -358,12 +399,43 @@ def _parts(query: "exp.Select", name: str) -> "list[exp.Expression]":
     return [] if clause is None else clause.expressions or [clause.this]
 
 
+def _order(query: "exp.Select") -> "list[tuple[exp.Expression, bool]]":
+    """Return what a query orders by, and whether from the greatest down. Raises `QueryError`."""
+    return [(_named(query, one.this), bool(one.args.get("desc"))) for one in _parts(query, "order")]
+
+
+def _named(query: "exp.Select", one: "exp.Expression") -> "exp.Expression":
+    """Return what a query orders or groups by, where it names that by an alias or a place. Raises `QueryError`."""
+    from sqlglot import exp
+
+    shown = query.expressions
+    known = {str(place): each.unalias() for place, each in enumerate(shown, 1) if not isinstance(shown[0], exp.Star)}
+    known |= {each.alias.casefold(): each.unalias() for each in shown if each.alias}
+    found = known.get(one.name.casefold(), one) if isinstance(one, exp.Column | exp.Literal) else one
+    if isinstance(found, exp.Literal):
+        raise QueryError(f"It orders or groups by {found.name}: name a column.")
+    return found
+
+
+def _whole(query: "exp.Select", name: str) -> int | None:
+    """Return the whole number that a clause gives; None if it gives none."""
+    clause = query.args.get(name)
+    return int(clause.expression.name) if clause and clause.expression.name.isdecimal() else None
+
+
 def _computed(connection: sqlite3.Connection, query: "exp.Select") -> Found:
     """Return what the query computes, and the rows that it computes it from."""
-    group = _parts(query, "group")
-    width = len(query.expressions)
-    result = _fetched(connection, query.copy().select(*(one.copy() for one in group)).sql("sqlite"))[:MOST_SHOWN]
-    groups = {row[width:] for row in result}
+    group, by = [_named(query, one) for one in _parts(query, "group")], [one for one, _ in _order(query)]
+    width, end = len(query.expressions), len(query.expressions) + len(by)
+    most, passed = _whole(query, "limit"), _whole(query, "offset") or 0
+    every = query.copy().select(*(one.copy() for one in [*by, *group]))
+    every.set("limit", None)
+    every.set("offset", None)
+    result = _fetched(connection, every.sql("sqlite"))
+    if by and most is not None:
+        result = [row for row in result if row[width] is not None]
+    result = _first(result[passed:], most, slice(width, end))[:MOST_SHOWN]
+    groups = {row[end:] for row in result}
     carrying = _fetched(connection, _of_rows(query, group).sql("sqlite"))
     rows = [row[0] for row in carrying if row[1:] in groups]
     if all(one is None for row in result for one in row[:width]):

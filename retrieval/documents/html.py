@@ -64,11 +64,12 @@ _ITEMS = ("li", "dt", "dd", "tr", "caption", "summary", "legend")
 # Layout marks: control characters, which cleaning removes from the page's own strings.
 _LINE, _BLOCK, _KEPT = "\x01", "\x02", "\x03"
 _CELL_END, _ITEM, _ITEM_END, _HEADING_END = "\x04", "\x05", "\x06", "\x07"
+_CELL_LINE = "\x14"  # of lines and blocks in a cell of a row, which stays on one line
 _MAIN = 0.3  # share of the page's text that its main part must have to be used alone
 _SPACE = re.compile(r"\s+")
 # Where headings of the levels 1 to 6 begin; each stands beside a mark of a block, and so changes no layout.
 _LEVELS = dict(zip(_HEADINGS, "\x0e\x0f\x10\x11\x12\x13", strict=True))
-_RUN = re.compile(r"([\x01\x02\x04-\x07\x0e-\x13][\x01\x02\x04-\x07\x0e-\x13\s]*)")
+_RUN = re.compile(r"([\x01\x02\x04-\x07\x0e-\x14][\x01\x02\x04-\x07\x0e-\x14\s]*)")
 _EXPONENT = re.compile(r"[-+−]?[0-9]{1,3}")
 _RAISED = str.maketrans("0123456789-+−", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺⁻")
 _MARKS = {
@@ -148,7 +149,7 @@ def _pieces(page: "Tag", names: ColumnNames | None = None) -> Iterator[str]:
     from bs4.element import NavigableString, PreformattedString
 
     text_ancestors = _text_ancestors(page)
-    preformatted, in_article, raised, name = 0, int(page.name in _ARTICLES), 0, ""
+    preformatted, in_article, raised, name, in_cell = 0, int(page.name in _ARTICLES), 0, "", False
     open_tags: list[tuple[Tag, Iterator[PageElement]]] = [(page, iter(page.contents))]
     while open_tags:
         tag, children = open_tags[-1]
@@ -157,17 +158,18 @@ def _pieces(page: "Tag", names: ColumnNames | None = None) -> Iterator[str]:
             preformatted -= tag.name == "pre"
             in_article -= tag.name in _ARTICLES
             raised -= tag.name == "sup"
-            yield _MARKS.get(tag.name, ("", ""))[1]
+            if tag.name in CELLS:
+                name, in_cell = "", False
+            yield _CELL_LINE if in_cell and tag.name in _MARKS else _MARKS.get(tag.name, ("", ""))[1]
             open_tags.pop()
-            name = "" if tag.name in CELLS else name
         elif isinstance(child, Tag):
             if not _is_left_out(child, in_article > 0, text_ancestors) and not (names and names.is_head(child)):
                 preformatted += child.name == "pre"
                 in_article += child.name in _ARTICLES
                 raised += child.name == "sup"
-                yield _MARKS.get(child.name, ("", ""))[0]
+                yield _CELL_LINE if in_cell and child.name in _MARKS else _MARKS.get(child.name, ("", ""))[0]
                 if names and child.name in CELLS:
-                    name = names.before(child)
+                    name, in_cell = names.before(child), names.is_in_row(child)
                 open_tags.append((child, iter(child.contents)))
         elif isinstance(child, NavigableString) and not isinstance(child, PreformattedString):
             string = clean(child)
@@ -176,7 +178,7 @@ def _pieces(page: "Tag", names: ColumnNames | None = None) -> Iterator[str]:
             if name and string.strip():
                 yield name
                 name = ""
-            yield string.replace("\n", _LINE).replace(" ", _KEPT) if preformatted else string
+            yield string.replace("\n", _CELL_LINE if in_cell else _LINE).replace(" ", _KEPT) if preformatted else string
 
 
 def _text_ancestors(page: "Tag") -> set[int]:
@@ -244,6 +246,8 @@ def _level(marks: str) -> int:
 
 def _separator(marks: str) -> str:
     """Return the separator of two strings, given the marks between them."""
+    if not marks.replace(_CELL_LINE, "").strip():
+        return " / "
     cell = block = continues = False
     for mark in marks:
         if mark == _CELL_END:

@@ -51,6 +51,10 @@ class ColumnNames:
         """Return what is to be said before a cell's text: ``column: ``, after the cells that reach into its row."""
         return self._before.get(id(cell), "")
 
+    def is_in_row(self, cell: "Tag") -> bool:
+        """True if the cell is one of a row below heads, and holds no table."""
+        return id(cell) in self._before and not cell.find("table")
+
     def is_head(self, tag: "Tag") -> bool:
         """True if the tag is a row of names, which are said in the rows below."""
         return id(tag) in self._heads

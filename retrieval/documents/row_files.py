@@ -20,6 +20,7 @@ _SAMPLE_SIZE = 1_000_000  # characters of them
 _FIELD_LIMIT = 2**31 - 1  # the largest that fits a C long everywhere
 _LIST_LIMIT = 1_000_000  # characters: a longer printed list is not parsed
 _NUMBER = re.compile(r"[-+]?[.,\s]*\d[\d.,\s]*[%€$£]?$")
+_YEAR = re.compile(r"(?:1[5-9]|20)\d\d")
 
 
 def read_csv(text: str) -> list[Section]:
@@ -60,9 +61,12 @@ def _declared_separator(text: str) -> tuple[str | None, str]:
 
 
 def find_separator(text: str) -> str:
-    """Return the separator for which most records have the same number of cells, at least two."""
+    """Return the separator for which most records have the same number of cells, at least two; a comma only alone.
+
+    12,50;3,20 are two cells.
+    """
     sample = text[:_SAMPLE_SIZE]
-    best, best_score = ",", (0.0, 0)
+    best, best_score = ",", (0.0, False, 0)
     for separator in _SEPARATORS:
         widths = Counter[int]()
         for record in _records(sample, separator):
@@ -70,16 +74,17 @@ def find_separator(text: str) -> str:
             if widths.total() == _SAMPLE:
                 break
         width, count = max(widths.items(), key=lambda item: (item[1], item[0]), default=(1, 0))
-        score = (count / max(widths.total(), 1), width)
+        score = (count / max(widths.total(), 1), separator != ",", width)
         if width > 1 and score > best_score:
             best, best_score = separator, score
     return best
 
 
 def _header(records: list[list[str]]) -> tuple[list[str], list[list[str]]]:
-    """Split off the first record as column names, unless it holds a number and so is data."""
+    """Split off the first record as column names, unless it holds a number and so is data; but years may be names."""
     first = records[0]
-    if any(_NUMBER.match(cell) for cell in first if cell):
+    numbers = [index for index, cell in enumerate(first) if _NUMBER.match(cell)]
+    if numbers and not _are_years(numbers, records):
         return [], records
     seen = Counter[str]()
     names = []
@@ -87,6 +92,14 @@ def _header(records: list[list[str]]) -> tuple[list[str], list[list[str]]]:
         seen[name] += 1
         names.append(f"{name} {seen[name]}" if name and seen[name] > 1 else name)
     return names, records[1:]
+
+
+def _are_years(columns: list[int], records: list[list[str]]) -> bool:
+    """True if the first record has several years in order in these columns, and most cells below are none."""
+    years = [records[0][column] for column in columns]
+    below = [record[column] for record in records[1:_SAMPLE] for column in columns if column < len(record)]
+    in_order = len(set(years)) > 1 and years in (sorted(years), sorted(years, reverse=True))
+    return in_order and all(map(_YEAR.fullmatch, years)) and 2 * len([*filter(_YEAR.fullmatch, below)]) < len(below)
 
 
 def _section(row: int, names: list[str], record: list[str]) -> Section:

@@ -8,7 +8,7 @@ from retrieval.documents.headings import lines_of
 from retrieval.documents.loaded import CELLS, Cell, Loaded
 
 _BETWEEN, _AFTER_NAME = " | ", ": "
-_FEWEST = 2  # cells of a row, and rows of a table
+_FEWEST = 2  # cells of a row, unless it is one of a column that other rows have, and rows of a table
 _LONGEST_NAME = 80  # characters
 
 
@@ -26,15 +26,29 @@ def cells_of(text: str) -> Iterator[Cell]:
 
     A table is left out if a row of it names a column twice: a cell may have been written so as to look like two.
     """
+    if _BETWEEN not in text:
+        return
+    named = {name for cells in _rows(text) if len(cells) >= _FEWEST for name in _names(text, cells)}
+
+    def is_row(cells: list[tuple[int, int, int]]) -> bool:
+        return len(cells) >= _FEWEST or not named.isdisjoint(_names(text, cells))
+
     row = 0
-    rows = ((start, _row(start, line)) for start, line in lines_of(text))
-    for table, (is_table, lines) in enumerate(groupby(rows, key=lambda one: bool(one[1]))):
-        found = [cells for _, cells in lines]
-        names = [[text[start : max(start, middle)] for start, middle, _ in cells] for cells in found]
-        if is_table and len(found) >= _FEWEST and all(len(set(one)) == len(one) for one in names):
+    for table, (is_table, lines) in enumerate(groupby(_rows(text), key=is_row)):
+        found = list(lines) if is_table else []
+        is_whole = all(len(set(one)) == len(one) for one in (_names(text, cells) for cells in found))
+        if len(found) >= _FEWEST and is_whole and any(len(cells) >= _FEWEST for cells in found):
             for cells in found:
                 row += 1
                 yield from ((table, row, *cell) for cell in cells)
+
+
+def _names(text: str, cells: list[tuple[int, int, int]]) -> list[str]:
+    return [text[start : max(start, middle)] for start, middle, _ in cells]
+
+
+def _rows(text: str) -> Iterator[list[tuple[int, int, int]]]:
+    return (_row(start, line) for start, line in lines_of(text))
 
 
 def _row(begin: int, line: str) -> list[tuple[int, int, int]]:
@@ -46,4 +60,4 @@ def _row(begin: int, line: str) -> list[tuple[int, int, int]]:
         named = len(name) if colon and len(name) <= _LONGEST_NAME else -len(_AFTER_NAME)  # before a cell without a name
         cells.append((begin, begin + named, begin + len(part)))
         begin += len(part) + len(_BETWEEN)
-    return cells if len(cells) >= _FEWEST and any(middle > start for start, middle, _ in cells) else []
+    return cells if any(middle > start for start, middle, _ in cells) else []

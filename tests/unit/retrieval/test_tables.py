@@ -50,11 +50,29 @@ def test_columns_are_typed_and_get_plain_names() -> None:
         (["1.234,50 €", "7,5 €"], [1234.5, 7.5]),
         (["1,234", "12"], [1234, 12]),
         (["1.234.567", "5"], [1234567, 5]),
+        (["1.234 €", "567 €"], [1234, 567]),
+        (["1.234", "0.567"], [1.234, 0.567]),
+        (["1.234", "2", "1500"], [1.234, 2, 1500]),
         (["$ 4.50", "-3"], [4.5, -3]),
         (["12 %", "7%"], [12, 7]),
         (["0.125", "1.5"], [0.125, 1.5]),
         (["1 200 kg", "80 kg"], [1200, 80]),
         (["3. Mai 2021", "1. Juni 2021"], ["2021-05-03", "2021-06-01"]),
+        (["5,5 Std.", "12,5 Std."], [5.5, 12.5]),
+        (["n.a.", *"123456789", "1.5"], [None, 1, 2, 3, 4, 5, 6, 7, 8, 9, 1.5]),
+        (["05.04.2021", "31.12.2020"], ["2021-04-05", "2020-12-31"]),
+        (["02/03/2021", "01/31/2021"], ["2021-02-03", "2021-01-31"]),
+        (["02/03/2021", "04/05/2021"], ["02/03/2021", "04/05/2021"]),  # nothing tells which is the day
+        (["12,34,567.50", "1,234"], [1234567.5, 1234]),
+        (["(1,200.50)", "$(3)", "($4.50)", "-$5", "− 6 $"], [-1200.5, -3, -4.5, -5, -6]),
+        (["(7%)", "(8)%"], [-7, -8]),
+        (["1)", "2)"], ["1)", "2)"]),
+        (["1e-05", "2.5E+3", "0.5"], [0.00001, 2500, 0.5]),
+        (["$" + " " * 100_000 + "x"], ["$" + " " * 100_000 + "x"]),  # in linear time
+        (["900 MB", "2 GB"], ["900 MB", "2 GB"]),
+        (["$900", "2 €"], ["$900", "2 €"]),
+        (["1 day", "2 days", "3"], [1, 2, 3]),
+        (["1st", "2nd"], [1, 2]),
         (["A4", "B5"], ["A4", "B5"]),
         (["480*", "12 [a]", "7†"], [480, 12, 7]),
         (["10²", "5"], ["10²", "5"]),  # an exponent, without a note of that number
@@ -86,6 +104,11 @@ def noted(table: Table, sql: str) -> list[str]:
         # an empty cell is not the least
         ("SELECT wine FROM data ORDER BY bottles LIMIT 1", ["Alder (Bottles: 3)"], [0]),
         ("SELECT wine FROM wines ORDER BY price_eur DESC LIMIT 1", ["Alder (Price (EUR): 1,200.50)"], [0, 2]),
+        ("SELECT wine FROM data ORDER BY bottles LIMIT 1 OFFSET 1", ["Birch (Bottles: 12)"], [1, 3]),
+        ("SELECT wine, bottles FROM data ORDER BY 2 DESC LIMIT 1", None, [1, 3]),
+        ("SELECT wine, price_eur / bottles AS each FROM data ORDER BY each DESC LIMIT 1", None, [0]),
+        ("SELECT wine FROM data ORDER BY bottles, since", None, [0, 1, 3, 2]),
+        ("SELECT wine FROM data ORDER BY price_eur DESC, bottles LIMIT 2", None, [0, 2]),
         ("SELECT wine FROM wines of the house WHERE bottles = 3", ["Alder"], [0]),
         ("SELECT MAX(price_eur) FROM data", ["Alder (Price (EUR): 1,200.50)"], [0, 2]),
         ("SELECT wine FROM data WHERE since < '2020-06-01'", ["Birch", "Cedar"], [1, 2]),
@@ -107,6 +130,10 @@ def test_rows_are_found_with_all_that_tie(sql: str, result: list[str] | None, ro
         ("SELECT SUM(bottles) FROM data", ["27"], [0, 1, 2, 3]),
         ("SELECT AVG(price_eur) FROM data WHERE country IN ('Spain', 'Italy')", ["487.5"], [1, 3]),
         ("SELECT country FROM data GROUP BY country ORDER BY AVG(price_eur) DESC LIMIT 1", ["France"], [0, 2]),
+        ("SELECT country FROM data GROUP BY country ORDER BY MAX(bottles) DESC LIMIT 1", ["Spain", "Italy"], [1, 3]),
+        ("SELECT wine, SUM(bottles) AS n FROM data GROUP BY wine ORDER BY n LIMIT 1", ["Alder, 3"], [0]),
+        ("SELECT country, COUNT(*) FROM data GROUP BY 1 ORDER BY 2 DESC LIMIT 1", ["France, 2"], [0, 2]),
+        ("SELECT country AS c, COUNT(*) AS n FROM data GROUP BY c HAVING n > 1", ["France, 2"], [0, 2]),
         ("SELECT country, COUNT(*) FROM data GROUP BY country HAVING COUNT(*) > 1", ["France, 2"], [0, 2]),
     ],
 )
@@ -129,6 +156,9 @@ def test_what_is_computed_names_the_rows_that_carry_it(sql: str, result: list[st
         "SELECT wine FROM data UNION SELECT 'x'",
         "PRAGMA table_info(data)",
         "ATTACH '/tmp/x' AS x",
+        "SELECT 5",
+        "SELECT wine FROM data ORDER BY bottles FETCH FIRST 2 ROWS ONLY",
+        "SELECT * FROM data ORDER BY 3 LIMIT 1",
         "SELECT wines FROM data",
         "SELECT wine FROM data WHERE country = 'Peru'",
         "SELECT SUM(bottles) FROM data WHERE country = 'Peru'",
@@ -160,8 +190,8 @@ def test_hostile_cells_change_nothing_but_their_own_value() -> None:
 
 
 def test_names_that_are_there_twice_or_say_nothing_stay_apart() -> None:
-    columns = table_of("a,a,,group,2nd\nx,1,2,3,4\ny,5,6,7,8\n").columns
-    assert [one.key for one in columns] == ["a", "a_2", "column_3", "c_group", "c_2nd"]
+    columns = table_of("a,a,,group,2nd,Alter\nx,1,2,3,4,5\ny,5,6,7,8,9\n").columns
+    assert [one.key for one in columns] == ["a", "a_2", "column_3", "c_group", "c_2nd", "c_alter"]
 
 
 @pytest.mark.parametrize("text", ["a,b\nx,1\n", "a\nx\ny\n", ",".join("abc") * 200 + "\n" + ("1," * 400 + "\n") * 2])

@@ -31,6 +31,10 @@ TABLES = {
         'id;text\n1;"one, two, three"\n2;four, five\n',
         ["id: 1\ntext: one, two, three", "id: 2\ntext: four, five"],
     ),
+    "commas of decimals do not decide it either": (
+        "Miete;850,50;3,20\nStrom;75,50;2,10\n",
+        ["column 1: Miete\ncolumn 2: 850,50\ncolumn 3: 3,20", "column 1: Strom\ncolumn 2: 75,50\ncolumn 3: 2,10"],
+    ),
     "quoted cells may hold lines, quotes and separators": (
         'a,b\r\n"line one\r\nline ""two"", still",x\r\n',
         ['a: line one\nline "two", still\nb: x'],
@@ -40,6 +44,14 @@ TABLES = {
     "a table without header keeps its first row": (
         "1,alpha\n2,beta\n",
         ["column 1: 1\ncolumn 2: alpha", "column 1: 2\ncolumn 2: beta"],
+    ),
+    "years are names of columns": (
+        "Land,2019,2020\nPeru,5,\nChad,7,8\n",
+        ["Land: Peru\n2019: 5", "Land: Chad\n2019: 7\n2020: 8"],
+    ),
+    "but not where there are years in each row": (
+        "Ada,1815,1852\nAlan,1912,1954\n",
+        ["column 1: Ada\ncolumn 2: 1815\ncolumn 3: 1852", "column 1: Alan\ncolumn 2: 1912\ncolumn 3: 1954"],
     ),
     "columns of one name are numbered": ("a,a\nx,y\n", ["a: x\na 2: y"]),
     "null bytes are dropped": ("a,b\nx\x00y,\x002\n", ["a: xy\nb: 2"]),

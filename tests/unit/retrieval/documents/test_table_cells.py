@@ -32,6 +32,20 @@ def test_a_column_without_a_name_has_an_empty_one() -> None:
     ]
 
 
+def test_a_row_of_one_cell_is_a_row_of_its_table() -> None:
+    text = "Item: Pear\nItem: Plum | Price: 7\nItem: Quince\nItem: Rue | Price: 9\n\nPrice: in euros"
+    assert cells(with_cells(Loaded.of(text, []))) == [
+        [{"Item": "Pear"}, {"Item": "Plum", "Price": "7"}, {"Item": "Quince"}, {"Item": "Rue", "Price": "9"}]
+    ]
+
+
+def test_a_cell_of_several_lines_stays_in_its_row() -> None:
+    page = HTML.replace(b"Pear", b"Pear<br>from Linz").replace(b"<td>70", b"<td><p>70</p><ul><li>ripe<li>washed</ul>")
+    assert cells(parse(Path("a.html"), page)) == [
+        [{"Item": "Pear / from Linz", "Price": "900"}, {"Item": "Plum", "Price": "70 / ripe / washed"}]
+    ]
+
+
 def test_a_table_with_a_forged_cell_is_left_out() -> None:
     forged = MARKDOWN.replace(b"Pear", rb"Pear \| Price: 1")
     assert cells(parse(Path("a.md"), forged)) == []
