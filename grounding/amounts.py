@@ -33,7 +33,7 @@ ROMAN_UNITS = dict(zip(("", "I", "II", "III", "IV", "V", "VI", "VII", "VIII", "I
 SUFFIXES = {"k": "thousand", "m": "million", "mn": "million", "mio": "million", "bn": "billion", "tn": "trillion"}
 SUFFIXED = re.compile(rf"({WHOLE_FIGURE})\s?(k|mn?|mio|bn|tn)\b")
 CLOCK = re.compile(r"(\d{1,2})(?::\d\d)?\s?([ap])\.?\s?m\b")
-DOZENS = re.compile(r"\b(\d{1,6}) dozen\b")
+UNREAD = re.compile(r"\b(\d{1,6}(?:[.,]\d{1,6})?)[\s-](dozen|trillion)\b")  # by the library that reads numbers
 HOUR = re.compile(r"\b(1[3-9]|2[0-3]):[0-5]\d\b")
 QUANTITY = re.compile(r"(?<![\w.,])(\d+(?:[.,]\d+)*)[\s-]*(%|[^\W\d_]+)")
 ONE = re.compile(r"\b(?:an?|one|each|every|per|single)[\s-]+(?=(\S{1,40}))")
@@ -144,7 +144,7 @@ def stated(text: str) -> set[str]:
         found.update(AMOUNTS.get(word, ()))
     found.update(str(10 * len(tens) + ROMAN_UNITS[units]) for tens, units in ROMAN.findall(text))
     found.update(times(amount, SCALES[SUFFIXES[suffix]]) for amount, suffix in SUFFIXED.findall(folded))
-    found.update(times(amount, SCALES["dozen"]) for amount in DOZENS.findall(in_digits(folded, {"en"})))
+    found.update(times(amount, SCALES[scale]) for amount, scale in UNREAD.findall(in_digits(folded, {"en"})))
     for hour, half in CLOCK.findall(folded):
         found.add(str(int(hour) % 12 + (12 if half == "p" else 0)))
     found.update(str(int(hour) - 12) for hour in HOUR.findall(folded))

@@ -23,6 +23,8 @@ def missing(claim: str, text: str, question: str = "") -> list[str]:
         ("It is 15%.", "The ratio is 0.15.", []),
         ("It costs $5 million.", "It costs $5m.", []),
         ("It costs 5 million.", "It costs 5,000,000.", []),
+        ("The deficit was $3.2 trillion.", "The deficit was $3.2 trillion.", []),
+        ("The deficit was 2 trillion.", "A deficit of two trillion.", []),
         ("There are 12 million of them.", "Table (in millions): 12", []),
         ("It has 10,000 seats.", "It has 10 000 seats.", []),
         ("It began in the 21st century.", "It began in the twenty-first century.", []),
@@ -53,6 +55,7 @@ def missing(claim: str, text: str, question: str = "") -> list[str]:
         ("It seats 1201.", "It seats 120¹ people.", ["1201"]),  # the number of a note
         ("It is 16%.", "It is 15 percent, or 0.15.", ["16"]),
         ("It costs 59 million.", "It costs 59 thousand.", ["59"]),
+        ("It costs 3.2 trillion.", "It costs 3.2 billion.", ["3.2"]),
         ("World War 3 began.", "World War II began.", ["3"]),
         ("It opens at 18:00.", "It opens at 5 p.m.", ["18"]),
         ("It began on 4 May 2021.", "It began on 2021-05-03.", ["4"]),
