@@ -65,7 +65,8 @@ def missing_figures(claim: str, text: str, question: str, quote: str) -> list[st
     parts = " ".join(str(part) for date in sorted(facts_of(text).dates, key=str) for part in date if part is not None)
     whole = f"{text}\n{in_english_units(text, others)}\n{parts}"
     asked = f"{question}\n{in_english_units(question, others)}"
-    missing = _missing(with_english_units(figures_in_full(claim, others)), whole, asked, None, others | ENGLISH)
+    said = figures_in_full(claim, others | languages_of([claim]))
+    missing = _missing(with_english_units(said), whole, asked, None, others | ENGLISH)
     return missing if others <= READ else [figure for figure in missing if len(figure) >= 3]
 
 

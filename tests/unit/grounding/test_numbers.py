@@ -83,6 +83,18 @@ def missing(claim: str, text: str, question: str = "") -> list[str]:
         ("Die Brücke kostete 2.500.000 Mark.", DE, []),
         ("Die Brücke kostete 3,5 Millionen Mark.", DE, ["3500000"]),
         ("The bridge is 12 metres wide and has 1,200 lamps.", DE, []),
+        ("Revenue rose to 3.2 billion euros in 2022.", "Der Umsatz stieg im Jahr 2022 auf 3,2 Milliarden Euro.", []),
+        (
+            "Revenue rose to 3.2 billion euros in 2022.",
+            "Le chiffre d'affaires a atteint 3,2 millions d'euros en 2022.",
+            ["3200000000"],
+        ),
+        (
+            "Der Umsatz stieg auf 3,2 Billionen Euro.",
+            "Group revenue rose to 3.2 billion euros in 2022.",
+            ["3200000000000"],
+        ),
+        ("Der Umsatz stieg auf 3,2 Billionen Euro.", "Group revenue rose to 3.2 trillion euros in 2022.", []),
         ("这座桥宽12米，造价250万元。", DE, []),
         ("这座桥宽12米，造价250万元。", ZH, []),
         ("这座桥宽13米。", ZH, ["13"]),
