@@ -9,7 +9,7 @@ from grounding.stems import figures, fold, normal, plain_figure, times
 WORDS = frozenset({"de", "en", "es", "fr", "it", "nl", "pt"})  # languages whose number words are read
 READ = WORDS | {"zh", "ja"}
 GROUPED = re.compile(r"(?<![\d.,])(?<!\d[ '’])\d{1,3}([.'’ ])\d{3}(?:\1\d{3})*(?![\d.])")  # 1.234.567, 1 234
-AFTER_FIGURE = re.compile(r"(?<=\d)[\s-]*([^\W\d_]{3,20})")
+AFTER_FIGURE = re.compile(r"(?<=\d)[\s-]*((?:mil )?[^\W\d_]{3,20})")  # mil millones are 10^9
 # By the library: billion, in lower case, is English and no German Billion, whose plural it does not know.
 MISREAD = {("de", "billion"): str(10**9), ("de", "Billionen"): str(10**12), ("es", "billones"): str(10**12)}
 HALVES = re.compile(r"[\ud800-\udfff]")  # of characters, which the library cannot take

@@ -100,6 +100,7 @@ def missing(claim: str, text: str, question: str = "") -> list[str]:
         ("这座桥宽13米。", ZH, ["13"]),
         ("有12000名工人参加。", ZH, []),
         ("La source a tari pendant 17 jours.", "La source a tari pendant dix-sept jours en août.", []),
+        ("Los ingresos llegaron a 3,2 mil millones de euros.", "Group revenue was 3.2 billion euros in 2022.", []),
         ("La reforma costó 1 300 000 euros.", "La reforma de la cúpula costó 1,3 millones de euros.", []),
         ("Мост имеет ширину 12 метров.", "Этот мост имеет ширину двенадцать метров и открыт для всех.", []),
         ("Мост имеет 1200 ламп.", "Этот мост имеет ширину двенадцать метров и открыт для всех.", ["1200"]),
