@@ -4,7 +4,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence, Set
 
-from grounding.amounts import UNITS, Facts, facts_of, number_of, plain_figures, plain_text, quantities, stated
+from grounding.amounts import SUFFIXES, UNITS, Facts, facts_of, number_of, plain_figures, plain_text, quantities, stated
 from grounding.dates import NAMES, YEAR, Date, dates, without_dates
 from grounding.language import ENGLISH, languages_of
 from grounding.measures import in_english_units, with_english_units
@@ -18,6 +18,7 @@ ABOUT = re.compile(
 )
 AMOUNT = re.compile(r"(?<![\w.,])(\d+(?:\.\d+)?)(?![\d.,]*\d|[a-zºª])(?:[\s-]+([^\W\d_]+))?", re.IGNORECASE)
 SCALE_WORD = re.compile(rf"[\s-]+({'|'.join(SCALES)})\b", re.IGNORECASE)
+SUFFIX = re.compile(rf"\s?({'|'.join(SUFFIXES)})\b", re.IGNORECASE)
 NAMED = re.compile(r"(?<![^\W\d_])[^\W\d_]++-?$")
 SEPARATOR = re.compile(r",\s*(?:and|or)\s|[,;]\s|\s(?:and|or)\s")
 NEAR = 200  # characters before and after a figure that are its context
@@ -116,23 +117,30 @@ def _other_months(claim: str, known: Set[Date], asked: Set[Date]) -> Iterator[st
 
 
 def _has_other_scale(claim: str, match: re.Match[str], facts: Facts) -> bool:
-    """True if the claim's scale word contradicts every occurrence of the number."""
-    scale = SCALE_WORD.match(claim, match.end())
-    if scale is None:
-        return False
+    """True if the claim's scale contradicts every occurrence of the number."""
     amount = plain_figure(match.group())
-    return times(amount, SCALES[scale[1].lower()]) not in facts.numbers and facts.always_scaled.get(amount, False)
+    full_figure = _in_full(amount, claim[match.end() : match.end() + NEAR])
+    return full_figure is not None and full_figure not in facts.numbers and facts.always_scaled.get(amount, False)
+
+
+def _in_full(figure: str, after: str) -> str | None:
+    """Return a figure multiplied by the scale after it, as in 3 million or 3m; None if there is none."""
+    if scale := SCALE_WORD.match(after):
+        return times(figure, SCALES[scale[1].lower()])
+    suffix = SUFFIX.match(after)
+    return times(figure, SCALES[SUFFIXES[suffix[1].lower()]]) if suffix else None
 
 
 def _follows(claim: str, match: re.Match[str], facts: Facts, listed: int) -> bool:
     """True if the figure restates a fact in another form, unit or precision, or counts a list."""
     figure, before = plain_figure(match.group()), claim[max(0, match.start() - NEAR) : match.start()]
     after = fold(claim[match.end() : match.end() + NEAR])
-    scale = SCALE_WORD.match(after)
-    full_figure = times(figure, SCALES[scale[1]]) if scale else figure
-    if scale and full_figure in facts.numbers:
+    full_figure = _in_full(figure, after)
+    if full_figure in facts.numbers:
         return True
-    value = number_of(full_figure)
+    # 3m may be metres, unless the facts have 3 of another scale.
+    scaled = full_figure if SCALE_WORD.match(after) or facts.always_scaled.get(figure) else None
+    value = number_of(scaled or figure)
     if value is None:
         return False
     if named := NAMED.search(before):
@@ -145,7 +153,7 @@ def _follows(claim: str, match: re.Match[str], facts: Facts, listed: int) -> boo
     if ABOUT.search(fold(before)) and any(abs(x - value) <= 0.05 * value for x in _neighbours(value, facts.values)):
         return True
     decimals = len(figure.partition(".")[2])
-    if not scale and (decimals or value >= 10) and _is_rounded(value, decimals, facts.fractions):
+    if not scaled and (decimals or value >= 10) and _is_rounded(value, decimals, facts.fractions):
         return True
     return _is_converted(value, after, facts) or _counts(value, after, listed)
 
