@@ -8,7 +8,7 @@ from functools import lru_cache
 from grounding.dates import Date, dates
 from grounding.language import ENGLISH
 from grounding.lazy import LazyProperty
-from grounding.measures import in_english_units
+from grounding.measures import in_english_units, with_english_units
 from grounding.numerals import in_digits, numbers
 from grounding.stems import FIGURE, MOST_DIGITS, SCALES, WHOLE_FIGURE, fold, normal, plain_figure, stem, times
 
@@ -111,6 +111,15 @@ class Facts:
         return found
 
     @LazyProperty
+    def units(self) -> dict[str, set[tuple[str, float] | None]]:
+        """Each figure in digits, with the units that follow its occurrences; None for any other word."""
+        found: dict[str, set[tuple[str, float] | None]] = {}
+        text = with_english_units(self.folded)
+        for match in FIGURE.finditer(text):
+            found.setdefault(plain_figure(match.group()), set()).add(unit_after(text[match.end() : match.end() + 20]))
+        return found
+
+    @LazyProperty
     def measures(self) -> Mapping[str, Sequence[float]]:
         """The amounts by dimension, in its base unit, sorted."""
         found: defaultdict[str, list[float]] = defaultdict(list)
@@ -149,6 +158,12 @@ def stated(text: str) -> set[str]:
         found.add(str(int(hour) % 12 + (12 if half == "p" else 0)))
     found.update(str(int(hour) - 12) for hour in HOUR.findall(folded))
     return found
+
+
+def unit_after(text: str) -> tuple[str, float] | None:
+    """Return the dimension of the unit with which a folded text begins, and its size; None if it begins with none."""
+    word = re.match(r"[\s-]*(%|[^\W\d_]+)", text)
+    return UNITS.get(stem(word[1])) if word else None
 
 
 def quantities(text: str) -> Iterator[tuple[str, str]]:

@@ -4,7 +4,18 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence, Set
 
-from grounding.amounts import SUFFIXES, UNITS, Facts, facts_of, number_of, plain_figures, plain_text, quantities, stated
+from grounding.amounts import (
+    SUFFIXES,
+    UNITS,
+    Facts,
+    facts_of,
+    number_of,
+    plain_figures,
+    plain_text,
+    quantities,
+    stated,
+    unit_after,
+)
 from grounding.dates import NAMES, YEAR, Date, dates, without_dates
 from grounding.language import ENGLISH, languages_of
 from grounding.measures import in_english_units, with_english_units
@@ -83,8 +94,9 @@ def _missing(claim: str, text: str, question: str, quote: str | None, languages:
     for match in FIGURE.finditer(said):
         figure = plain_figure(match.group())
         if figure in facts.numbers and not _has_other_scale(said, match, facts):
-            continue
-        if _follows(said, match, facts, listed):
+            if not _has_other_unit(said, match, facts):
+                continue
+        elif _follows(said, match, facts, listed):
             continue
         if figure not in asked or (contradictions and contradictions.has(figure)):
             missing.add(figure)
@@ -121,6 +133,15 @@ def _has_other_scale(claim: str, match: re.Match[str], facts: Facts) -> bool:
     amount = plain_figure(match.group())
     full_figure = _in_full(amount, claim[match.end() : match.end() + NEAR])
     return full_figure is not None and full_figure not in facts.numbers and facts.always_scaled.get(amount, False)
+
+
+def _has_other_unit(claim: str, match: re.Match[str], facts: Facts) -> bool:
+    """True if the claim's unit contradicts every occurrence of the number, and the facts do not state that measure."""
+    figure, after = plain_figure(match.group()), fold(claim[match.end() : match.end() + NEAR])
+    units, value = facts.units.get(figure, {None}), number_of(figure)
+    if value is None or None in units or unit_after(after) in (None, *units):
+        return False
+    return not _is_converted(value, after, facts)
 
 
 def _in_full(figure: str, after: str) -> str | None:
@@ -172,8 +193,7 @@ def _is_rounded(value: float, decimals: int, values: Sequence[float]) -> bool:
 
 def _is_converted(value: float, after: str, facts: Facts) -> bool:
     """True if the facts state the same measure, perhaps in another unit; ``after`` begins with the unit."""
-    word = re.match(r"[\s-]*(%|[^\W\d_]+)", after)
-    unit = UNITS.get(stem(word[1])) if word else None
+    unit = unit_after(after)
     if unit is None:
         return False
     dimension, amount = unit[0], value * unit[1]

@@ -60,6 +60,10 @@ def missing(claim: str, text: str, question: str = "") -> list[str]:
         ("It costs 3.2 trillion.", "It costs 3.2 billion.", ["3.2"]),
         ("It costs $3.2bn.", "It costs $3.2 million.", ["3.2"]),
         ("It costs $3.2m.", "It costs $3.2bn.", ["3.2"]),
+        ("It lasts 3 weeks.", "It lasts 3 months.", ["3"]),
+        ("It lasts 3 weeks.", "It lasts 3 months; the first 21 days are free.", []),
+        ("It weighs 0.5 g.", "It weighs 0.5 mg.", ["0.5"]),
+        ("It lasts 3 months.", "It lasts 3, 6 or 12 months, or 3 weeks.", []),
         ("World War 3 began.", "World War II began.", ["3"]),
         ("It opens at 18:00.", "It opens at 5 p.m.", ["18"]),
         ("It began on 4 May 2021.", "It began on 2021-05-03.", ["4"]),
@@ -86,6 +90,7 @@ def missing(claim: str, text: str, question: str = "") -> list[str]:
         ("Die Brücke hat 1200 Lampen.", DE, []),
         ("Die Brücke kostete 2.500.000 Mark.", DE, []),
         ("Die Brücke kostete 3,5 Millionen Mark.", DE, ["3500000"]),
+        ("Die Brücke ist 12 Kilometer lang.", "Die Brücke ist 12 Meter lang und wurde im Mai eröffnet.", ["12"]),
         ("The bridge is 12 metres wide and has 1,200 lamps.", DE, []),
         ("Revenue rose to 3.2 billion euros in 2022.", "Der Umsatz stieg im Jahr 2022 auf 3,2 Milliarden Euro.", []),
         (
