@@ -4,13 +4,25 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
+from unicodedata import numeric
 
 from grounding.dates import Date, dates
 from grounding.language import ENGLISH
 from grounding.lazy import LazyProperty
 from grounding.measures import in_english_units, with_english_units
 from grounding.numerals import in_digits, numbers
-from grounding.stems import FIGURE, MOST_DIGITS, SCALES, WHOLE_FIGURE, fold, normal, plain_figure, stem, times
+from grounding.stems import (
+    FIGURE,
+    FRACTIONS,
+    MOST_DIGITS,
+    SCALES,
+    WHOLE_FIGURE,
+    fold,
+    normal,
+    plain_figure,
+    stem,
+    times,
+)
 
 HYPHENS = str.maketrans("‐‑‒–—", "-----")
 AMOUNTS = {
@@ -32,6 +44,8 @@ ROMAN = re.compile(r"\b(?=[XVI]{2,}\b|[VX]\b)(X{0,3})(IX|IV|V?I{0,3})\b")
 ROMAN_UNITS = dict(zip(("", "I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX"), range(10), strict=True))
 SUFFIXES = {"k": "thousand", "m": "million", "mn": "million", "mio": "million", "bn": "billion", "tn": "trillion"}
 SUFFIXED = re.compile(rf"({WHOLE_FIGURE})\s?(k|mn?|mio|bn|tn)\b")
+FRACTION = re.compile(rf"(\d{{0,6}})\s?({FRACTIONS})")
+AND_A_HALF = re.compile(r"\b(\d{1,6})[\s-]and[\s-]a[\s-]half\b")
 CLOCK = re.compile(r"(\d{1,2})(?::\d\d)?\s?([ap])\.?\s?m\b")
 UNREAD = re.compile(r"\b(\d{1,6}(?:[.,]\d{1,6})?)[\s-](dozen|trillion)\b")  # by the library that reads numbers
 HOUR = re.compile(r"\b(1[3-9]|2[0-3]):[0-5]\d\b")
@@ -153,7 +167,10 @@ def stated(text: str) -> set[str]:
         found.update(AMOUNTS.get(word, ()))
     found.update(str(10 * len(tens) + ROMAN_UNITS[units]) for tens, units in ROMAN.findall(text))
     found.update(times(amount, SCALES[SUFFIXES[suffix]]) for amount, suffix in SUFFIXED.findall(folded))
-    found.update(times(amount, SCALES[scale]) for amount, scale in UNREAD.findall(in_digits(folded, {"en"})))
+    in_figures = in_digits(folded, {"en"})
+    found.update(times(amount, SCALES[scale]) for amount, scale in UNREAD.findall(in_figures))
+    found.update(f"{plain_figure(whole)}.5" for whole in AND_A_HALF.findall(in_figures))
+    found.update(str(round(int(whole or 0) + numeric(part), 4)) for whole, part in FRACTION.findall(text))
     for hour, half in CLOCK.findall(folded):
         found.add(str(int(hour) % 12 + (12 if half == "p" else 0)))
     found.update(str(int(hour) - 12) for hour in HOUR.findall(folded))

@@ -19,6 +19,8 @@ def missing(claim: str, text: str, question: str = "") -> list[str]:
         ("It is 5%.", "It is 5 percent.", []),
         ("It is 5 percent.", "It is five per cent.", []),
         ("It is 50%.", "It is half of them.", []),
+        ("It is 1.5 percent.", "It is 1½ %.", []),
+        ("Take 2.5 tablets.", "Take two and a half tablets.", []),
         ("It is 75 percent.", "Three quarters of them.", []),
         ("It is 15%.", "The ratio is 0.15.", []),
         ("It costs $5 million.", "It costs $5m.", []),
@@ -55,6 +57,7 @@ def missing(claim: str, text: str, question: str = "") -> list[str]:
         ("It is version 1.2.3.", "It is version 1.2.3.", []),
         # it stands nowhere
         ("It seats 1201.", "It seats 120¹ people.", ["1201"]),  # the number of a note
+        ("It is 11%.", "It is 1½%.", ["11"]),
         ("It is 16%.", "It is 15 percent, or 0.15.", ["16"]),
         ("It costs 59 million.", "It costs 59 thousand.", ["59"]),
         ("It costs 3.2 trillion.", "It costs 3.2 billion.", ["3.2"]),
