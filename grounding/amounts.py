@@ -4,13 +4,25 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
+from unicodedata import numeric
 
 from grounding.dates import Date, dates
 from grounding.language import ENGLISH
 from grounding.lazy import LazyProperty
-from grounding.measures import in_english_units
+from grounding.measures import in_english_units, with_english_units
 from grounding.numerals import in_digits, numbers
-from grounding.stems import FIGURE, MOST_DIGITS, SCALES, WHOLE_FIGURE, fold, normal, plain_figure, stem, times
+from grounding.stems import (
+    FIGURE,
+    FRACTIONS,
+    MOST_DIGITS,
+    SCALES,
+    WHOLE_FIGURE,
+    fold,
+    normal,
+    plain_figure,
+    stem,
+    times,
+)
 
 HYPHENS = str.maketrans("‐‑‒–—", "-----")
 AMOUNTS = {
@@ -32,8 +44,10 @@ ROMAN = re.compile(r"\b(?=[XVI]{2,}\b|[VX]\b)(X{0,3})(IX|IV|V?I{0,3})\b")
 ROMAN_UNITS = dict(zip(("", "I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX"), range(10), strict=True))
 SUFFIXES = {"k": "thousand", "m": "million", "mn": "million", "mio": "million", "bn": "billion", "tn": "trillion"}
 SUFFIXED = re.compile(rf"({WHOLE_FIGURE})\s?(k|mn?|mio|bn|tn)\b")
+FRACTION = re.compile(rf"(\d{{0,6}})\s?({FRACTIONS})")
+AND_A_HALF = re.compile(r"\b(\d{1,6})[\s-]and[\s-]a[\s-]half\b")
 CLOCK = re.compile(r"(\d{1,2})(?::\d\d)?\s?([ap])\.?\s?m\b")
-DOZENS = re.compile(r"\b(\d{1,6}) dozen\b")
+UNREAD = re.compile(r"\b(\d{1,6}(?:[.,]\d{1,6})?)[\s-](dozen|trillion)\b")  # by the library that reads numbers
 HOUR = re.compile(r"\b(1[3-9]|2[0-3]):[0-5]\d\b")
 QUANTITY = re.compile(r"(?<![\w.,])(\d+(?:[.,]\d+)*)[\s-]*(%|[^\W\d_]+)")
 ONE = re.compile(r"\b(?:an?|one|each|every|per|single)[\s-]+(?=(\S{1,40}))")
@@ -111,6 +125,15 @@ class Facts:
         return found
 
     @LazyProperty
+    def units(self) -> dict[str, set[tuple[str, float] | None]]:
+        """Each figure in digits, with the units that follow its occurrences; None for any other word."""
+        found: dict[str, set[tuple[str, float] | None]] = {}
+        text = with_english_units(self.folded)
+        for match in FIGURE.finditer(text):
+            found.setdefault(plain_figure(match.group()), set()).add(unit_after(text[match.end() : match.end() + 20]))
+        return found
+
+    @LazyProperty
     def measures(self) -> Mapping[str, Sequence[float]]:
         """The amounts by dimension, in its base unit, sorted."""
         found: defaultdict[str, list[float]] = defaultdict(list)
@@ -144,11 +167,20 @@ def stated(text: str) -> set[str]:
         found.update(AMOUNTS.get(word, ()))
     found.update(str(10 * len(tens) + ROMAN_UNITS[units]) for tens, units in ROMAN.findall(text))
     found.update(times(amount, SCALES[SUFFIXES[suffix]]) for amount, suffix in SUFFIXED.findall(folded))
-    found.update(times(amount, SCALES["dozen"]) for amount in DOZENS.findall(in_digits(folded, {"en"})))
+    in_figures = in_digits(folded, {"en"})
+    found.update(times(amount, SCALES[scale]) for amount, scale in UNREAD.findall(in_figures))
+    found.update(f"{plain_figure(whole)}.5" for whole in AND_A_HALF.findall(in_figures))
+    found.update(str(round(int(whole or 0) + numeric(part), 4)) for whole, part in FRACTION.findall(text))
     for hour, half in CLOCK.findall(folded):
         found.add(str(int(hour) % 12 + (12 if half == "p" else 0)))
     found.update(str(int(hour) - 12) for hour in HOUR.findall(folded))
     return found
+
+
+def unit_after(text: str) -> tuple[str, float] | None:
+    """Return the dimension of the unit with which a folded text begins, and its size; None if it begins with none."""
+    word = re.match(r"[\s-]*(%|[^\W\d_]+)", text)
+    return UNITS.get(stem(word[1])) if word else None
 
 
 def quantities(text: str) -> Iterator[tuple[str, str]]:

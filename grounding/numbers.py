@@ -4,7 +4,18 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence, Set
 
-from grounding.amounts import UNITS, Facts, facts_of, number_of, plain_figures, plain_text, quantities, stated
+from grounding.amounts import (
+    SUFFIXES,
+    UNITS,
+    Facts,
+    facts_of,
+    number_of,
+    plain_figures,
+    plain_text,
+    quantities,
+    stated,
+    unit_after,
+)
 from grounding.dates import NAMES, YEAR, Date, dates, without_dates
 from grounding.language import ENGLISH, languages_of
 from grounding.measures import in_english_units, with_english_units
@@ -18,6 +29,7 @@ ABOUT = re.compile(
 )
 AMOUNT = re.compile(r"(?<![\w.,])(\d+(?:\.\d+)?)(?![\d.,]*\d|[a-zºª])(?:[\s-]+([^\W\d_]+))?", re.IGNORECASE)
 SCALE_WORD = re.compile(rf"[\s-]+({'|'.join(SCALES)})\b", re.IGNORECASE)
+SUFFIX = re.compile(rf"\s?({'|'.join(SUFFIXES)})\b", re.IGNORECASE)
 NAMED = re.compile(r"(?<![^\W\d_])[^\W\d_]++-?$")
 SEPARATOR = re.compile(r",\s*(?:and|or)\s|[,;]\s|\s(?:and|or)\s")
 NEAR = 200  # characters before and after a figure that are its context
@@ -65,7 +77,8 @@ def missing_figures(claim: str, text: str, question: str, quote: str) -> list[st
     parts = " ".join(str(part) for date in sorted(facts_of(text).dates, key=str) for part in date if part is not None)
     whole = f"{text}\n{in_english_units(text, others)}\n{parts}"
     asked = f"{question}\n{in_english_units(question, others)}"
-    missing = _missing(with_english_units(figures_in_full(claim, others)), whole, asked, None, others | ENGLISH)
+    said = figures_in_full(claim, others | languages_of([claim]))
+    missing = _missing(with_english_units(said), whole, asked, None, others | ENGLISH)
     return missing if others <= READ else [figure for figure in missing if len(figure) >= 3]
 
 
@@ -81,8 +94,9 @@ def _missing(claim: str, text: str, question: str, quote: str | None, languages:
     for match in FIGURE.finditer(said):
         figure = plain_figure(match.group())
         if figure in facts.numbers and not _has_other_scale(said, match, facts):
-            continue
-        if _follows(said, match, facts, listed):
+            if not _has_other_unit(said, match, facts):
+                continue
+        elif _follows(said, match, facts, listed):
             continue
         if figure not in asked or (contradictions and contradictions.has(figure)):
             missing.add(figure)
@@ -115,23 +129,39 @@ def _other_months(claim: str, known: Set[Date], asked: Set[Date]) -> Iterator[st
 
 
 def _has_other_scale(claim: str, match: re.Match[str], facts: Facts) -> bool:
-    """True if the claim's scale word contradicts every occurrence of the number."""
-    scale = SCALE_WORD.match(claim, match.end())
-    if scale is None:
-        return False
+    """True if the claim's scale contradicts every occurrence of the number."""
     amount = plain_figure(match.group())
-    return times(amount, SCALES[scale[1].lower()]) not in facts.numbers and facts.always_scaled.get(amount, False)
+    full_figure = _in_full(amount, claim[match.end() : match.end() + NEAR])
+    return full_figure is not None and full_figure not in facts.numbers and facts.always_scaled.get(amount, False)
+
+
+def _has_other_unit(claim: str, match: re.Match[str], facts: Facts) -> bool:
+    """True if the claim's unit contradicts every occurrence of the number, and the facts do not state that measure."""
+    figure, after = plain_figure(match.group()), fold(claim[match.end() : match.end() + NEAR])
+    units, value = facts.units.get(figure, {None}), number_of(figure)
+    if value is None or None in units or unit_after(after) in (None, *units):
+        return False
+    return not _is_converted(value, after, facts)
+
+
+def _in_full(figure: str, after: str) -> str | None:
+    """Return a figure multiplied by the scale after it, as in 3 million or 3m; None if there is none."""
+    if scale := SCALE_WORD.match(after):
+        return times(figure, SCALES[scale[1].lower()])
+    suffix = SUFFIX.match(after)
+    return times(figure, SCALES[SUFFIXES[suffix[1].lower()]]) if suffix else None
 
 
 def _follows(claim: str, match: re.Match[str], facts: Facts, listed: int) -> bool:
     """True if the figure restates a fact in another form, unit or precision, or counts a list."""
     figure, before = plain_figure(match.group()), claim[max(0, match.start() - NEAR) : match.start()]
     after = fold(claim[match.end() : match.end() + NEAR])
-    scale = SCALE_WORD.match(after)
-    full_figure = times(figure, SCALES[scale[1]]) if scale else figure
-    if scale and full_figure in facts.numbers:
+    full_figure = _in_full(figure, after)
+    if full_figure in facts.numbers:
         return True
-    value = number_of(full_figure)
+    # 3m may be metres, unless the facts have 3 of another scale.
+    scaled = full_figure if SCALE_WORD.match(after) or facts.always_scaled.get(figure) else None
+    value = number_of(scaled or figure)
     if value is None:
         return False
     if named := NAMED.search(before):
@@ -144,7 +174,7 @@ def _follows(claim: str, match: re.Match[str], facts: Facts, listed: int) -> boo
     if ABOUT.search(fold(before)) and any(abs(x - value) <= 0.05 * value for x in _neighbours(value, facts.values)):
         return True
     decimals = len(figure.partition(".")[2])
-    if not scale and (decimals or value >= 10) and _is_rounded(value, decimals, facts.fractions):
+    if not scaled and (decimals or value >= 10) and _is_rounded(value, decimals, facts.fractions):
         return True
     return _is_converted(value, after, facts) or _counts(value, after, listed)
 
@@ -163,8 +193,7 @@ def _is_rounded(value: float, decimals: int, values: Sequence[float]) -> bool:
 
 def _is_converted(value: float, after: str, facts: Facts) -> bool:
     """True if the facts state the same measure, perhaps in another unit; ``after`` begins with the unit."""
-    word = re.match(r"[\s-]*(%|[^\W\d_]+)", after)
-    unit = UNITS.get(stem(word[1])) if word else None
+    unit = unit_after(after)
     if unit is None:
         return False
     dimension, amount = unit[0], value * unit[1]

@@ -9,7 +9,9 @@ from grounding.stems import figures, fold, normal, plain_figure, times
 WORDS = frozenset({"de", "en", "es", "fr", "it", "nl", "pt"})  # languages whose number words are read
 READ = WORDS | {"zh", "ja"}
 GROUPED = re.compile(r"(?<![\d.,])(?<!\d[ '’])\d{1,3}([.'’ ])\d{3}(?:\1\d{3})*(?![\d.])")  # 1.234.567, 1 234
-AFTER_FIGURE = re.compile(r"(?<=\d)[\s-]*([^\W\d_]{3,20})")
+AFTER_FIGURE = re.compile(r"(?<=\d)[\s-]*((?:mil )?[^\W\d_]{3,20})")  # mil millones are 10^9
+# By the library: billion, in lower case, is English and no German Billion, whose plural it does not know.
+MISREAD = {("de", "billion"): str(10**9), ("de", "Billionen"): str(10**12), ("es", "billones"): str(10**12)}
 HALVES = re.compile(r"[\ud800-\udfff]")  # of characters, which the library cannot take
 PART = re.compile(r"(?s:.{1,5000}(?!\w)|.{1,5000})")
 SCALED = re.compile(r"(?<![\d.,])(\d{1,30}(?:[.,]\d{1,10})?)\s+(1(?:000){1,5})(?!\d)")
@@ -47,7 +49,10 @@ def figures_in_full(text: str, languages: Set[str]) -> str:
 
     text = CHINESE_SCALED.sub(_from_chinese, GROUPED.sub(lambda match: re.sub(r"\D", "", match.group()), normal(text)))
     for language in sorted(languages & WORDS):
-        words = {word: alpha2digit(HALVES.sub(" ", word), language, 0.0) for word in set(AFTER_FIGURE.findall(text))}
+        words = {
+            word: MISREAD.get((language, word)) or alpha2digit(HALVES.sub(" ", word), language, 0.0)
+            for word in set(AFTER_FIGURE.findall(text))
+        }
         text = AFTER_FIGURE.sub(lambda match, read=words: f" {read[match[1]]}", text)  # type: ignore[misc]
     return SCALED.sub(lambda match: times(match[1], int(match[2])), text)
 

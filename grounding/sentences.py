@@ -5,10 +5,19 @@ from typing import Literal, NamedTuple
 
 Kind = Literal["text", "item", "row", "head", "title", "code"]
 
-ORDINAL = re.compile(r"\b(?:am|im|vom|zum|der|dem|den|des|bis|seit|ab)\s+\d{1,2}\.\s+$", re.IGNORECASE)
-COUNTED = re.compile(  # "am 3. Mai", "im 19. Jahrhundert": German's dots that end no sentence
-    r"(?:Januar|Jänner|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember|Jahrhundert|Auflage)\b"
+ORDINAL = re.compile(
+    r"\b(?:am|im|vom|zum|der|dem|den|des|bis|seit|ab|die|das|und|oder|jede[mns])\s+\d{1,2}\.\s+$", re.IGNORECASE
 )
+COUNTED = re.compile(  # "am 3. Mai", "im 19. Jahrhundert", "am 1. und 15. des Monats"
+    r"(?:Januar|Jänner|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember|Jahrhundert|Auflage|"
+    r"(?:Werktag|Tag|Monat|Quartal|Halbjahr|Lebensjahr)(?:e?s)?|Stock|Rate|und|oder|bis|des|eines|jede[ns])\b"
+)
+# Abbreviations of what follows; "max. 5" and "mind. 5" too.
+ABBREVIATED = re.compile(
+    r"(?<!\w)(?:approx|aprox|incl|excl|inkl|exkl|zzgl|abzgl|einschl|ggf|bzgl|evtl|bzw|vgl|insb|insbes|sog|Abs|Ziff|Buchst|"
+    r"Abb|Kap|Rn|Rz|paras|arts|figs|núm|págs?|Sra|Dra)\.\s+$"
+)
+LIMITED = re.compile(r"\b(?:max|mind)\.\s+$")
 BULLET = re.compile(r"^\s*(?:[-*•–—]|\(?\d{1,2}[.)]|\(?[a-z]\))\s+")
 FENCE = re.compile(r"^\s*(```|~~~)")
 # Headings, and lines in bold without a sentence; horizontal rules; the line below a table's header.
@@ -50,7 +59,12 @@ def sentences_of(text: str, line: Line) -> list[tuple[int, int]]:
             position += len(part)
             before = text[max(begin, position - LONGEST_END) : position]
             in_code = text.count("`", begin, position) % 2 == 1
-            if not in_code and not (ORDINAL.search(before) and COUNTED.match(text, position, line.end)):
+            goes_on = (
+                ABBREVIATED.search(before)
+                or (ORDINAL.search(before) and COUNTED.match(text, position, line.end))
+                or (LIMITED.search(before) and text[position : position + 1].isdigit())
+            )
+            if not in_code and not goes_on:
                 spans.append((begin, position))
                 begin = position
     spans.append((begin, line.end))

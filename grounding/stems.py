@@ -31,14 +31,15 @@ MOST_DIGITS = 40  # of a figure that is parsed; a longer one is compared as text
 ON_THE_HOUR = re.compile(r"(?<=\d):00\b")
 
 MARKS = re.compile(r"[^\w\s\x00-\x7f]{31,}")
-RAISED = re.compile(f"(?<=[0-9])(?={RAISED_DIGITS})")
+FRACTIONS = "[¼-¾⅐-⅞]"
+RAISED = re.compile(f"(?<=[0-9])(?={RAISED_DIGITS}|{FRACTIONS})")
 MOST_MARKS = 30  # on one character, as in Unicode's stream-safe text
 
 
 def normal(text: str) -> str:
     """Return the text in NFKC, with at most 30 combining marks per character: sorting more takes quadratic time.
 
-    A raised figure after another, an exponent or the number of a note, stands by itself.
+    A raised figure after another, an exponent or the number of a note, stands by itself, as does the half of 1½.
     """
     return unicodedata.normalize("NFKC", RAISED.sub(" ", MARKS.sub(_with_fewer_marks, text)))
 

@@ -61,9 +61,9 @@ ENGLISH = Grammar(
     anaphor=pattern(
         r"""\b(?:this|that|these|those|another|which
         |the (?:other|first|second|third|last|next|previous|old|new|former|latter)) ones?\b
-        |\bany others?\b(?! than)|\bthe (?:former|latter|others|above|aforementioned)\b
+        |\bany others?\b(?! than)|\bthe (?:former|latter|others|above|aforementioned)\b(?!-)
         |\b(?:what|who|where|how|anything|anyone|anybody|something|someone|everything|nothing) else\b
-        |\b(?:is|are|was|were|do|does|did|would|will) the same\b|\b(?:too|as well|instead)$
+        |\b(?:is|are|was|were|do|does|did|would|will) the same\b(?!-)|\b(?:too|as well|instead)$
         |\b(?:do|does|did|doing|done) so\b
         |^(?!.*\b(?:if|when)\b).* then$
         |\byou(?:['’](?:re|ve)|r)?(?: (?:are|were|have|had|just|last))* (?:said|say|saying|mention(?:ed|ing)?|mean|meant
@@ -72,7 +72,7 @@ ENGLISH = Grammar(
         |\b(?:mentioned|said) (?:above|before)\b"""
     ),
     expletive=pattern(
-        rf"""\b{AUXILIARY} there\b|\bthere(?: {AUXILIARY}| exists?|['’]s)\b
+        rf"""(?-i:\b[iI]T\b)|\b{AUXILIARY} there\b|\bthere(?: {AUXILIARY}| exists?|['’]s)\b
         |\b(?:is|was|isn['’]t|will|would|be|become|becomes|makes?|made|finds?|found) it
         (?:(?: \w+ly| be| still| even| always| not)* {APPRAISED}\b{LATE_SUBJECT}| worth (?:the |\w+ing\b)| that\b
         | who\b)

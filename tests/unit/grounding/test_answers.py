@@ -13,6 +13,7 @@ WHEN, WHO = "When was the bridge built?", "Who built the bridge?"
         (WHEN, "1902", "1911", False),
         (WHEN, "19 June 1902", "June 20, 1902", False),
         ("How long is it?", "2 km", "2,000 metres", True),
+        ("How long is it?", "3 weeks", "3 months", False),
         ("How many people live there?", "536 at the 2010 census", "7,899", False),
         ("Where is it?", "Norhavn", "beside the old fish market", None),
         (WHO, "Ingrid Solberg", "Dr Solberg", True),

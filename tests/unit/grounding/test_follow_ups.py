@@ -73,6 +73,8 @@ Combien coûte-t-il ?
 上述规定适用于谁？
 """.strip().splitlines()
 STANDING = """
+What is the IT budget?
+What is the same-day delivery fee?
 Is it legal to record phone calls in Germany?
 What time is it?
 Is it true that cats always land on their feet?

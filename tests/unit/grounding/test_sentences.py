@@ -30,6 +30,12 @@ from grounding.sentences import AT_ONCE, lines, sentences
         ["Er kam am 3. Mai 2021 an.", "Er blieb."],
         ["Es war im 19. Jahrhundert.", "Heute nicht."],
         ["It scored 5.", "August is warm."],
+        ["The rent is approx. EUR 500, incl. VAT.", "It is due."],
+        ["Keep this in mind.", "Take max. 4 tablets."],
+        ["Nach § 5 Abs. 1 BGB beträgt sie ca. 500 Euro zzgl. Nebenkosten.", "Sie ist fällig."],
+        ["Die Miete ist bis zum 3. Werktag zu zahlen.", "Er haftet nicht."],
+        ["Am 1. und 15. des Monats ist Zahltag.", "Die 2. Rate folgt."],
+        ["La Sra. López firmó por aprox. 500 euros.", "Vale."],
     ],
 )
 def test_abbreviations_code_and_dates_do_not_end_a_sentence(found: list[str]) -> None:
