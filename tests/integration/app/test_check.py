@@ -74,6 +74,14 @@ def test_what_was_checked_is_not_checked_again(program: Program, docs: Path, dra
     assert "contradicted" in program("check", str(draft), "--docs", str(docs)).out
 
 
+def test_a_claim_on_which_the_model_failed_is_checked_again(program: Program, docs: Path, server: OpenAIServer) -> None:
+    (program.folder / "text.txt").write_text(TRUE)
+    server.always = lambda asked: status(500, "overloaded") if asked.kind == "support" else None
+    assert "[not checked against the documents]" in program("check", "text.txt", "--docs", str(docs)).out
+    server.always = lambda asked: None
+    assert f"{TRUE} [1]" in program("check", "text.txt", "--docs", str(docs)).out
+
+
 def test_a_pdf_and_standard_input(program: Program, docs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (program.folder / "draft.pdf").write_bytes(pdf([TRUE]))
     assert f"{TRUE} [1]" in program("check", "draft.pdf", "--docs", str(docs)).out
