@@ -25,7 +25,7 @@ from evaluation.judging.saved_replies import Replies
 from grounding.checkable import Checkable
 
 MOST_KEPT = 50  # files of kept results, each of one text
-FAILED = ("no support", "contradicted")
+FAILED = ("no support", "contradicted", UNKNOWN)
 
 
 def check(options: argparse.Namespace) -> int:

@@ -77,7 +77,8 @@ def test_what_was_checked_is_not_checked_again(program: Program, docs: Path, dra
 def test_a_claim_on_which_the_model_failed_is_checked_again(program: Program, docs: Path, server: OpenAIServer) -> None:
     (program.folder / "text.txt").write_text(TRUE)
     server.always = lambda asked: status(500, "overloaded") if asked.kind == "support" else None
-    assert "[not checked against the documents]" in program("check", "text.txt", "--docs", str(docs)).out
+    failed = program("check", "text.txt", "--docs", str(docs), "--strict")
+    assert (failed.code, "[not checked against the documents]" in failed.out) == (1, True)
     server.always = lambda asked: None
     assert f"{TRUE} [1]" in program("check", "text.txt", "--docs", str(docs)).out
 
