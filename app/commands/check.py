@@ -63,7 +63,7 @@ def _checked(given: TextToCheck, options: argparse.Namespace, settings: Settings
                     headings=given.headings,
                     at_once=options.concurrency or usual_concurrency(settings),
                     progress=progress,
-                    cached=_cached(kept, rag),
+                    cached=_cached(kept, rag, settings),
                 )
 
     rag = SelfRAG.open(*options.docs or (), settings=settings, screen=screen)
@@ -86,13 +86,14 @@ def _file_for(given: TextToCheck, settings: Settings) -> Path:
     return folder / f"{digest(given.text)[:32]}.jsonl"
 
 
-def _cached(kept: Replies, rag: SelfRAG) -> Check:
+def _cached(kept: Replies, rag: SelfRAG, settings: Settings) -> Check:
     """Look a claim's result up among those kept for the same models, documents, settings and rules.
 
     One that the model gave no verdict on is not kept.
     """
     code = digest_of_code(("grounding", "nodes", "prompts"))
-    made_with = (rag.stamp.model_dump_json(), rag.calibration or "", rag.context.model_dump_json(), code)
+    context = rag.services.completed(rag.context).model_dump_json()
+    made_with = (rag.stamp.model_dump_json(), rag.calibration or "", context, settings.selfrag_search, code)
 
     async def cached(one: Checkable, call: Callable[[], Awaitable[Checked]]) -> Checked:
         claim: VerifiedClaim | None = None

@@ -70,6 +70,10 @@ def test_what_was_checked_is_not_checked_again(program: Program, docs: Path, dra
     ]
     again = program("check", str(draft), "--docs", str(docs))
     assert (again.code, len(server.asked)) == (0, before + 1)
+    for changed in ({"SELFRAG_THRESHOLD_SUPPORTED": "0.99"}, {"SELFRAG_SEARCH": "bm25"}):
+        before = len(server.asked)
+        assert program("check", str(draft), "--docs", str(docs), environment=changed).code == 0
+        assert len(server.asked) == before + 2, "another setting"
     (docs / "lease.md").write_text("Dogs are not allowed in the garden.")  # and now it must be checked anew
     assert "contradicted" in program("check", str(draft), "--docs", str(docs)).out
 
