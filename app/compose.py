@@ -57,8 +57,11 @@ def services_of(
     name = critic_name(settings)
     if critic:
         judge = chat_over(critic, settings)
+    elif name == settings.chat_model:
+        judge = writer
     else:
-        judge = writer if name == settings.chat_model else chat_of(name, settings, progress)
+        judge = chat_of(name, settings, progress)
+        judge.remedies = replace(judge.remedies, model="SELFRAG_CRITIC_MODEL")
     unbound = services_without_models(settings, retriever)
     return replace(unbound, generator=Generator(writer), critic=Critic(judge))
 

@@ -9,10 +9,12 @@ from langchain_core.messages import AIMessage, BaseMessage, messages_to_dict
 
 from core.errors import RequestError
 from core.fingerprint import digest
+from core.text import is_blank
 from evaluation.judging.saved_replies import Replies
 from models.calibration import EMBEDDED
-from models.chat import Chat, max_call_tokens, usage_of
+from models.chat import Chat, answer_of, max_call_tokens, usage_of
 from models.critic import Critic
+from models.failures import TransientModelError
 from models.usage import NodeBudget
 from run.context import Services
 
@@ -36,7 +38,7 @@ class Calls:
 class RecordedChat(Chat):
     """A chat that asks its model, within ``calls``, only what ``replies`` does not hold.
 
-    A reply that is kept is charged to the question's budget as it was.
+    A reply that is kept is charged to the question's budget as it was. One that is no answer is not kept.
     """
 
     def __init__(self, chat: Chat, replies: Replies, calls: Calls) -> None:
@@ -56,15 +58,22 @@ class RecordedChat(Chat):
         """Return the reply that is kept, or else the model's. Raises `RequestError` where no call is left."""
         new: list[AIMessage] = []
 
-        async def call() -> dict[str, Any]:
+        async def call() -> dict[str, Any] | None:
             self._calls.count()
             arguments: dict[str, Any] = {"temperature": temperature, "tags": tags, "bind": bind}
             new.append(await self.ask_model(messages, budget, max_tokens=max_tokens, **arguments))
-            return new[0].model_dump(mode="json")
+            return new[0].model_dump(mode="json") if self._answers(new[0], max_tokens) else None
 
         key = key_of_call(self, self.prepare(messages), max_tokens, temperature, bind)
         kept = await self._replies.get_or_ask(key, {}, call)
         return new[0] if new else await self.replay(AIMessage.model_validate(kept), messages, budget, max_tokens)
+
+    def _answers(self, reply: AIMessage, max_tokens: int) -> bool:
+        """Whether the reply is neither empty, refused nor cut off; of one token what counts is its probability."""
+        try:
+            return max_tokens == 1 or not is_blank(answer_of(reply, self.name, max_tokens))
+        except TransientModelError:
+            return False
 
     async def ask_model(self, messages: Sequence[BaseMessage], budget: NodeBudget, **arguments: Any) -> AIMessage:
         """Return the model's own reply."""

@@ -28,7 +28,10 @@ CONCURRENCY = 32
 FILTERED = frozenset({"content_filter", "safety", "refusal"})
 MAX_CHARACTERS_PER_TOKEN = 64  # per token asked for; no tokenizer's tokens are that long on average
 Arguments = Callable[[int, float | None], dict[str, Any]]
-THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
+# Where a chat template opens the block itself, the reply begins within it.
+THOUGHT = re.compile(
+    r"\A(?:(?!<think).)*?</think(?:ing)?>|<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE
+)
 
 
 def text_of(message: BaseMessage) -> str:

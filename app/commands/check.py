@@ -20,12 +20,12 @@ from app.terminal.show_check import as_page, show_check
 from core.errors import SelfRAGError
 from core.fingerprint import digest, digest_of_code
 from core.text import shown
-from core.types import no_usage
+from core.types import UNKNOWN, no_usage
 from evaluation.judging.saved_replies import Replies
 from grounding.checkable import Checkable
 
 MOST_KEPT = 50  # files of kept results, each of one text
-FAILED = ("no support", "contradicted")
+FAILED = ("no support", "contradicted", UNKNOWN)
 
 
 def check(options: argparse.Namespace) -> int:
@@ -63,7 +63,7 @@ def _checked(given: TextToCheck, options: argparse.Namespace, settings: Settings
                     headings=given.headings,
                     at_once=options.concurrency or usual_concurrency(settings),
                     progress=progress,
-                    cached=_cached(kept, rag),
+                    cached=_cached(kept, rag, settings),
                 )
 
     rag = SelfRAG.open(*options.docs or (), settings=settings, screen=screen)
@@ -86,21 +86,27 @@ def _file_for(given: TextToCheck, settings: Settings) -> Path:
     return folder / f"{digest(given.text)[:32]}.jsonl"
 
 
-def _cached(kept: Replies, rag: SelfRAG) -> Check:
-    """Look a claim's result up among those kept for the same models, documents, settings and rules."""
+def _cached(kept: Replies, rag: SelfRAG, settings: Settings) -> Check:
+    """Look a claim's result up among those kept for the same models, documents, settings and rules.
+
+    One that the model gave no verdict on is not kept.
+    """
     code = digest_of_code(("grounding", "nodes", "prompts"))
-    made_with = (rag.stamp.model_dump_json(), rag.calibration or "", rag.context.model_dump_json(), code)
+    context = rag.services.completed(rag.context).model_dump_json()
+    made_with = (rag.stamp.model_dump_json(), rag.calibration or "", context, settings.selfrag_search, code)
 
     async def cached(one: Checkable, call: Callable[[], Awaitable[Checked]]) -> Checked:
+        claim: VerifiedClaim | None = None
         spent = no_usage()
 
-        async def ask() -> dict[str, Any]:
-            nonlocal spent
+        async def ask() -> dict[str, Any] | None:
+            nonlocal claim, spent
             claim, spent = await call()
-            return claim.model_dump(mode="json")
+            return None if claim.label == UNKNOWN else claim.model_dump(mode="json")
 
         key = digest(*made_with, one.statement.text, one.statement.context, one.subject)
-        return VerifiedClaim.model_validate(await kept.get_or_ask(key, {}, ask)), spent
+        found = await kept.get_or_ask(key, {}, ask)
+        return claim or VerifiedClaim.model_validate(found), spent
 
     return cached
 

@@ -224,7 +224,9 @@ def documents_of(docs: Sequence[Path] | None, path: Path, dataset: Dataset) -> S
 def surroundings_of(settings: Settings, library: Library) -> dict[str, Any]:
     """Return what the answers of every system depend on, for its fingerprint: models, splitting, documents."""
     sources = [source for source in library.sources() if source.passages]
+    search = settings.selfrag_search
     return {
+        **({} if search == "hybrid" else {"search": search}),  # as it was in earlier fingerprints
         "chat": settings.chat_model,
         "critic": critic_name(settings),
         "file": settings.selfrag_model_path if settings.uses_embedded else None,

@@ -140,7 +140,9 @@ def add_check(parser: argparse.ArgumentParser) -> None:
     add_json(parser)
     parser.add_argument("--output", type=file_path, metavar="FILE", help="write a page into FILE too: .html")
     parser.add_argument(
-        "--strict", action="store_true", help="exit with 1 if a claim has no support or is contradicted"
+        "--strict",
+        action="store_true",
+        help="exit with 1 if a claim has no support, is contradicted or could not be checked",
     )
     add_concurrency(parser, "claims")
 

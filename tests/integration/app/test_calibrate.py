@@ -11,7 +11,7 @@ import pytest
 from evaluation import calibrating, written_labels
 from models.calibration import expit
 from tests.command_line import Program
-from tests.integration.openai_server import Inputs, OpenAIServer, Policy, status
+from tests.integration.openai_server import Inputs, OpenAIServer, Policy, say, status
 
 TOWNS = [f"{a}{b}" for a in ("Al", "Be", "Co", "Da", "El", "Fa") for b in ("ham", "ville", "stad", "mouth", "ford")]
 AS_JSON = ("--json", "--mode", "always")
@@ -132,6 +132,14 @@ def test_nothing_is_asked_twice_after_a_failure_midway_or_a_budget_that_ends(
     assert calibrate(program, labels, "--yes")[0] == 0
     paid = [json.dumps(one.body, sort_keys=True) for one in server.asked if TOWNS[20] not in str(one.inputs)]
     assert len(paid) == len(set(paid)) > 100
+
+
+def test_a_draft_without_text_is_asked_for_again(program: Program, labels: Path, server: OpenAIServer) -> None:
+    server.always = lambda asked: say("") if asked.kind == "draft" and TOWNS[20] in str(asked.inputs) else None
+    code, _, err = calibrate(program, labels, "--yes")
+    assert (code, "gave an empty answer" in err) == (3, True)
+    server.always = lambda asked: None
+    assert calibrate(program, labels, "--yes")[0] == 0
 
 
 def test_without_labels_the_model_writes_them_and_nothing_is_guaranteed(

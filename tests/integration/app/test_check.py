@@ -70,8 +70,21 @@ def test_what_was_checked_is_not_checked_again(program: Program, docs: Path, dra
     ]
     again = program("check", str(draft), "--docs", str(docs))
     assert (again.code, len(server.asked)) == (0, before + 1)
+    for changed in ({"SELFRAG_THRESHOLD_SUPPORTED": "0.99"}, {"SELFRAG_SEARCH": "bm25"}):
+        before = len(server.asked)
+        assert program("check", str(draft), "--docs", str(docs), environment=changed).code == 0
+        assert len(server.asked) == before + 2, "another setting"
     (docs / "lease.md").write_text("Dogs are not allowed in the garden.")  # and now it must be checked anew
     assert "contradicted" in program("check", str(draft), "--docs", str(docs)).out
+
+
+def test_a_claim_on_which_the_model_failed_is_checked_again(program: Program, docs: Path, server: OpenAIServer) -> None:
+    (program.folder / "text.txt").write_text(TRUE)
+    server.always = lambda asked: status(500, "overloaded") if asked.kind == "support" else None
+    failed = program("check", "text.txt", "--docs", str(docs), "--strict")
+    assert (failed.code, "[not checked against the documents]" in failed.out) == (1, True)
+    server.always = lambda asked: None
+    assert f"{TRUE} [1]" in program("check", "text.txt", "--docs", str(docs)).out
 
 
 def test_a_pdf_and_standard_input(program: Program, docs: Path, monkeypatch: pytest.MonkeyPatch) -> None:

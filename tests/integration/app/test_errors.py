@@ -59,6 +59,8 @@ def test_a_wrong_request(program: Program, server: OpenAIServer, arguments: tupl
     [
         ({"OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}, ("Cannot reach the server of gpt-4o-mini", "OPENAI_BASE_URL")),
         ({"OPENAI_API_KEY": "sk-wrong-key-123"}, ("refused the key", "OPENAI_API_KEY")),
+        ({"SELFRAG_CHAT_MODEL": "none"}, ("does not know none", "check SELFRAG_CHAT_MODEL")),
+        ({"SELFRAG_CRITIC_MODEL": "none"}, ("does not know none", "check SELFRAG_CRITIC_MODEL")),
     ],
 )
 def test_a_model_that_cannot_be_had(

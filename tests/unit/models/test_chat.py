@@ -220,6 +220,7 @@ def test_each_event_loop_has_a_client_of_its_own_that_goes_with_it() -> None:
     [
         ("<think>Hm.</think>Blue.", "Blue."),
         ("<think>\nHm.\n</think>\n\n Blue.", "Blue."),
+        ("Hm. Is it red?\n</think>\n\nBlue.", "Blue."),
         ("<Thinking>Hm.</Thinking>Blue.", "Blue."),
         ("<think>It never ends", ""),
         ("Blue.", "Blue."),

@@ -72,14 +72,14 @@ def test_systems_are_refused_before_anything_is_loaded(monkeypatch: pytest.Monke
             evaluate(options("--variant", variant))
 
 
-def test_another_model_is_asked_anew_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_model_or_search_is_asked_anew_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SELFRAG_CRITIC_MODEL", "critic")
     evaluate(options("--systems", "plain"))
-    for setting in ("SELFRAG_CHAT_MODEL", "SELFRAG_CRITIC_MODEL"):
-        monkeypatch.setenv(setting, "other")
+    for setting, value in (("CHAT_MODEL", "other"), ("CRITIC_MODEL", "other"), ("SEARCH", "bm25")):
+        monkeypatch.setenv(f"SELFRAG_{setting}", value)
         evaluate(options("--systems", "plain"))
     evaluate(options("--systems", "plain"))
-    assert len(written()) == 6
+    assert len(written()) == 8
 
 
 def test_no_model_is_loaded_where_all_answers_are_there_and_damaged_lines_are_told(
