@@ -47,6 +47,7 @@ OFFICE = re.compile(
     re.IGNORECASE,
 )
 CODE = re.compile(r"(?<![\w-])(?=[^\W\d_])(?=[\w-]*\d)[\w-]+")  # PX-40, Q3
+BARE = re.compile(r"\W*(?:yes|no|ja|nein|oui|non|sí|是的?|不是?|否)\W*", re.IGNORECASE)
 YES_OR_NO = re.compile(r"\W*(yes|no)\b(?!\s+\w)", re.IGNORECASE)  # and not "no permit"
 
 
@@ -93,8 +94,8 @@ def gives(passage: Passage, claim: str, question: str) -> bool:
 
 
 def is_yes_or_no(answer: str) -> bool:
-    """True if the answer is nothing but an English yes or no."""
-    return YES_OR_NO.fullmatch(answer.rstrip(".!")) is not None
+    """True if the answer is nothing but a yes or no, in one of the five languages."""
+    return BARE.fullmatch(answer) is not None
 
 
 def quoted_answer(answer: str, passage: Passage, question: str) -> Quote | None:

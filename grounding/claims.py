@@ -12,7 +12,10 @@ LONGEST_CLAIM = 4000  # characters, with its context: twice a whole draft of pro
 REFERS = re.compile(
     r"\W*(?:he|she|it|they|this|these|those|his|her|its|their|both|such|the\s+(?:former|latter|same))\b", re.IGNORECASE
 )
-INTERJECTION = re.compile(r"^(?:yes|no|correct|right|certainly|indeed|sure|exactly|true|false)[.!]$", re.IGNORECASE)
+INTERJECTION = re.compile(
+    r"^(?:(?:yes|no|correct|right|certainly|indeed|sure|exactly|true|false|ja|nein|oui|non|sí)[.!]|(?:是的?|不是?|否)[。！])$",
+    re.IGNORECASE,
+)
 
 
 class Statement(NamedTuple):

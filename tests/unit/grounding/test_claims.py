@@ -20,6 +20,8 @@ from grounding.claims import claim_ends, split_claims, statements, with_lead_in
         ("**Colour**: It is blue.", ["Colour**: It is blue."]),
         ("```\nunclosed. Code", ["```\nunclosed. Code"]),
         ("No. It may not. It must stay.", ["No. It may not.", "It must stay."]),
+        ("Ja. Sie beträgt 5 Euro.", ["Ja. Sie beträgt 5 Euro."]),
+        ("是的。可以养狗。", ["是的。可以养狗。"]),
         ("Yes.", ["Yes."]),
         ("Is it blue?", ["Is it blue?"]),
         ("  \n ", []),
