@@ -47,7 +47,9 @@ OFFICE = re.compile(
     re.IGNORECASE,
 )
 CODE = re.compile(r"(?<![\w-])(?=[^\W\d_])(?=[\w-]*\d)[\w-]+")  # PX-40, Q3
-BARE = re.compile(r"\W*(?:yes|no|ja|nein|oui|non|sí|是的?|不是?|否)\W*", re.IGNORECASE)
+BARE = re.compile(r"\W*(yes|no|ja|nein|oui|non|sí|是的?|不是?|否)\b\W*", re.IGNORECASE)
+OPPOSITES = {"yes": "no", "no": "yes", "ja": "nein", "nein": "ja", "oui": "non", "non": "oui", "sí": "no"}
+OPPOSITES |= dict.fromkeys(("是", "是的"), "不是")
 YES_OR_NO = re.compile(r"\W*(yes|no)\b(?!\s+\w)", re.IGNORECASE)  # and not "no permit"
 
 
@@ -96,6 +98,12 @@ def gives(passage: Passage, claim: str, question: str) -> bool:
 def is_yes_or_no(answer: str) -> bool:
     """True if the answer is nothing but a yes or no, in one of the five languages."""
     return BARE.fullmatch(answer) is not None
+
+
+def both_ways(answer: str, language: str | None) -> tuple[str, str]:
+    """Return a bare yes or no as a word, and its opposite in the language of the question."""
+    word = BARE.sub(r"\1", answer).casefold()
+    return word, "sí" if (word, language) == ("no", "es") else OPPOSITES.get(word, "是")
 
 
 def quoted_answer(answer: str, passage: Passage, question: str) -> Quote | None:

@@ -6,9 +6,10 @@ from typing import Any
 
 from core.types import UNKNOWN, Claim, Passage, Quote, Verdict
 from core.words import STOP_WORDS
-from grounding.answers import is_yes_or_no
+from grounding.answers import both_ways, is_yes_or_no
 from grounding.claims import LONGEST_CLAIM, Statement, with_lead_in
 from grounding.conditions import states_condition_as_fact
+from grounding.language import language_of
 from grounding.quotes import LEAST_COVERAGE, find_quote, find_second_quote, missing_facts
 from models.calibration import expit, logit
 from nodes.concurrency import gather, off_loop
@@ -137,16 +138,13 @@ async def beside_the_opposite(
     Its log-odds are those of the one less those of the other.
     """
     read = replace(evidence, passages=[passage for passage in evidence.passages if passage["id"] == quote["passage"]])
-    said = "yes" if one.text.lstrip()[:1] in "yY" else "no"
-    verdict, other = await gather(
-        support_of(_asked(text, one.context, read), services, context)
-        for text in (said, "no" if said == "yes" else "yes")
-    )
-    p, opposite = p_supported(verdict), p_supported(other)
-    if p is None or opposite is None:
+    words = both_ways(one.text, language_of(evidence.question))
+    verdict, other = await gather(support_of(_asked(word, one.context, read), services, context) for word in words)
+    p, q = p_supported(verdict), p_supported(other)
+    if p is None or q is None:
         refused = Verdict(label="no support", probabilities=None, reason="The critic takes the opposite for true too.")
         return {"no support": verdict, UNKNOWN: other}.get(other["label"], refused)
-    p = expit(logit(p) - logit(opposite))
+    p = expit(logit(p) - logit(q))
     probabilities = {"fully supported": p, "partially supported": 0.0, "no support": 1 - p}
     label = verdict["label"] if p >= 0.5 else "no support"
     return labelled({**verdict, "label": label, "probabilities": probabilities}, context)

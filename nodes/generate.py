@@ -10,6 +10,7 @@ from langgraph.runtime import Runtime
 
 from core.errors import ModelError
 from core.types import Candidate, Claim, Draft, Drafted, Passage
+from grounding.answers import both_ways, is_yes_or_no
 from grounding.claims import with_lead_in
 from grounding.compared import Cell, as_table, cells_of, in_rows, things_compared, without_repeats
 from grounding.language import language_of
@@ -31,7 +32,7 @@ from prompts.generate import (
     SUMMARY,
 )
 from prompts.grade_documents import RELEVANCE
-from run.candidates import best_of, round_of
+from run.candidates import best_of, p_supported, round_of
 from run.context import Context, Services
 from run.segments import ids_of, missing_cells, most_segments, passages_of_things, to_draft
 from run.state import SelfRAGState, in_segments, standalone_question, things_of
@@ -55,7 +56,7 @@ async def generate(state: SelfRAGState, services: Services, runtime: Runtime[Con
     last, failed = best_of(round_of(state, runtime.context), runtime.context.constraints), 0
     drafted = state["drafted"]
     if last:
-        drafts = [await _redraft(write, last)]
+        drafts = [_opposite(last, state, runtime.context) or await _redraft(write, last)]
     else:
         passages = [passage for passage in state["passages"] if passage["id"] in state["relevant"]]
         if not passages:
@@ -178,6 +179,15 @@ def _succeeded(attempts: Sequence[Draft | Exception]) -> tuple[list[Draft], int]
     if errors and not drafts:
         raise errors[0]
     return drafts, len(errors)
+
+
+def _opposite(last: Candidate, state: SelfRAGState, context: Context) -> Draft | None:
+    """Return the opposite of a draft that is a bare yes or no, where the critic is as sure of that as it must be."""
+    text, thresholds = last["draft"]["text"], context.effective_thresholds
+    p = p_supported(last["claims"][0]["verdict"]) if is_yes_or_no(text) and last["claims"] else None
+    if p is None or 1 - p < max(thresholds.supported, thresholds.yes_or_no, 0.5):
+        return None
+    return {**last["draft"], "text": both_ways(text, language_of(state["question"]))[1]}
 
 
 def _redraft(write: Callable[..., Awaitable[Draft]], last: Candidate) -> Awaitable[Draft]:

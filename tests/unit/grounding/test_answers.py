@@ -1,6 +1,16 @@
 import pytest
 
-from grounding.answers import agree, asks_for_one_fact, comparable, gives, has_subjects, quoted_answer, repeats_question
+from grounding.answers import (
+    agree,
+    asks_for_one_fact,
+    both_ways,
+    comparable,
+    gives,
+    has_subjects,
+    is_yes_or_no,
+    quoted_answer,
+    repeats_question,
+)
 from tests.scripted import passage
 
 WHEN, WHO = "When was the bridge built?", "Who built the bridge?"
@@ -142,3 +152,23 @@ def test_quotes_of_other_years_places_or_kinds_of_things_are_no_conflict(
 )
 def test_a_passage_answers_exactly_if_it_has_what_the_question_names(question: str, named: bool) -> None:
     assert has_subjects(question, "The Mill Bridge was built in 1902.") is named
+
+
+@pytest.mark.parametrize(
+    ("answer", "language", "both"),
+    [
+        ("Yes.", "en", ("yes", "no")),
+        ("no", "en", ("no", "yes")),
+        ("No.", "es", ("no", "sí")),
+        ("Sí", "es", ("sí", "no")),
+        ("Ja!", "de", ("ja", "nein")),
+        ("Non.", "fr", ("non", "oui")),
+        ("是的。", "zh", ("是的", "不是")),
+        ("不", "zh", ("不", "是")),
+    ],
+)
+def test_a_bare_yes_or_no_has_its_opposite_in_its_own_language(
+    answer: str, language: str, both: tuple[str, str]
+) -> None:
+    assert is_yes_or_no(answer)
+    assert both_ways(answer, language) == both

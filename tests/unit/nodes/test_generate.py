@@ -7,7 +7,7 @@ from models.failures import TransientModelError
 from models.usage import LimitReachedError
 from nodes.generate import MOST_COMPLAINTS, draft_changes, generate
 from run.candidates import candidate, rank
-from run.context import Limits, Weights
+from run.context import Limits, Thresholds, Weights
 from tests.scripted import ScriptedGenerator, claim, draft, passage, run_node, state, verdict
 
 FOUND: dict[str, Any] = {
@@ -152,6 +152,15 @@ async def test_a_redraft_is_told_of_no_more_claims_than_it_could_mend() -> None:
 async def test_a_supported_draft_that_is_not_useful_is_asked_to_be_fuller() -> None:
     update = await wrote(one_round("Good.", claim("Good."), use="2"), ScriptedGenerator(improved=["Fuller."]))
     assert update["drafts"][0]["text"] == "Fuller."
+
+
+@pytest.mark.parametrize(("said", "p", "redraft"), [("Yes.", 0.1, "no"), ("no", 0.1, "yes"), ("yes", 0.2, "Better.")])
+async def test_a_bare_yes_whose_opposite_is_sure_becomes_that_without_a_call(said: str, p: float, redraft: str) -> None:
+    unlikely = {**claim(said), "verdict": verdict("no support", {"fully supported": p, "no support": 1 - p})}
+    generator = ScriptedGenerator(mended=["Better."])
+    update = await wrote(one_round(said, unlikely), generator, thresholds=Thresholds(supported=0.3, yes_or_no=0.85))
+    assert (update["drafts"][0]["text"], update["decided"]["redraft"]) == (redraft, True)
+    assert len(generator.inputs("mend")) == (redraft == "Better.")
 
 
 async def test_a_redraft_that_says_the_same_is_dropped_and_ends_the_loop() -> None:

@@ -50,7 +50,8 @@ async def test_a_bare_yes_is_not_quoted_from_a_cell_that_says_yes() -> None:
     assert (claim["quote"], claim["verdict"]["label"]) == (None, "no support")
     (claim,) = await checked("Yes.", judging(), passages=(table, text), question="Do dogs travel on the ferry?")
     assert claim["quote"]["passage"] == text
-    (claim,) = await checked("Ja.", judging(), passages=("Hunde fahren frei.",), question="Fahren Hunde frei?")
+    critic = ScriptedCritic({"ja": "fully supported", "nein": "no support"})
+    (claim,) = await checked("Ja.", critic, passages=("Hunde fahren frei.",), question="Fahren Hunde frei?")
     assert claim["verdict"]["label"] == "fully supported"
 
 
