@@ -13,7 +13,6 @@ from app.server.runs import QuotaError, Run
 from core.errors import RequestError
 
 log = logging.getLogger("selfrag.server")
-COUNTED = ("asked", "verified")  # as questions
 Spending = Mapping[tuple[str, str], int]  # by a person and "questions", or "tokens", read and written
 
 
@@ -73,13 +72,13 @@ class Accounts:
             log.error("%s", error)
 
     def record(self, what: str, owner: str, **more: object) -> None:
-        """Add an entry to the log, if there is one, and count what needs the models.
+        """Add an entry to the log, if there is one, and count what is asked as a question.
 
         Raises `RequestError` if the entry cannot be written.
         """
         if self.audit:
             self.audit.add(what, owner, **more)
-        self._add(owner, "questions", what in COUNTED)
+        self._add(owner, "questions", what == "asked")
 
     def untold(self) -> tuple[date, Spending]:
         """Return today, and what was spent since `settle` told it to the other servers."""
@@ -109,5 +108,5 @@ class Accounts:
 
     def _reread(self, entry: Entry) -> None:
         if entry["at"][:10] == datetime.now(UTC).date().isoformat():
-            self._today()[entry["who"], "questions"] += entry["what"] in COUNTED
+            self._today()[entry["who"], "questions"] += entry["what"] == "asked"
             self._spent[entry["who"], "tokens"] += entry.get("tokens", 0)
