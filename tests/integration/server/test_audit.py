@@ -37,6 +37,7 @@ from tests.integration.server.scripted_server import (
     tokens,
     until,
 )
+from tests.scripted import CALL_TOKENS
 
 ASK = {"question": QUESTION, "mode": "always"}
 
@@ -170,6 +171,32 @@ async def test_a_person_asks_no_more_than_the_quota_of_the_day_also_after_a_rest
     assert statuses == [429, 429, 429]
     asked = [one["who"] for one in entries(path) if one["what"] == "asked"]
     assert asked.count("ann") == (quota.questions or 1)
+
+
+@pytest.mark.parametrize("end", ["stopped", "left", "failed", "check stopped"])
+async def test_a_run_without_a_result_counts_what_its_model_calls_cost(tmp_path: Path, end: str) -> None:
+    path = tmp_path / "audit.jsonl"
+    models = Models(gate=asyncio.Event(), failing="draft" if end == "failed" else "", error=ValueError("a bug"))
+    with recording(path, models, ann=Quota(tokens=1)) as app, client_of(app, headers=ANN) as client:
+        if end == "check stopped":
+            sent = client.post("/api/checks", json={"text": "Air scatters blue light."})
+        else:
+            sent = client.post("/api/ask" if end == "left" else "/api/runs", json=ASK)
+        asking = asyncio.create_task(sent)
+        await until(lambda: models.calls)
+        run = app.state.service.runs.of("ann")[0]
+        if end == "left":
+            asking.cancel()
+        elif end == "failed":
+            await models.open()
+        else:
+            await client.delete(f"/api/runs/{run.id}")
+        await asyncio.gather(asking, run.task, return_exceptions=True)
+        assert run.state == ("failed" if end == "failed" else "cancelled")
+        told = entries(path)[-1]
+        assert (told["what"], told["tokens"]) == ("answered", CALL_TOKENS * len(models.calls))
+        assert told["model_calls"] == len(models.calls)
+        assert (await client.post("/api/runs", json=ASK)).status_code == 429
 
 
 async def test_claims_that_an_agent_verifies_at_once_are_no_more_than_its_quota(tmp_path: Path) -> None:
