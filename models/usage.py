@@ -4,6 +4,9 @@ import asyncio
 import math
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 
 from core.types import LimitReason, Usage, add_usage, no_usage
@@ -26,6 +29,26 @@ class Reserve:
 
 
 NOTHING_RESERVED = Reserve()
+
+
+@dataclass
+class Meter:
+    """What the model calls within `metered` have cost, also of a question that ends without a result."""
+
+    spent: Usage = field(default_factory=no_usage)
+
+
+_meter: ContextVar[Meter | None] = ContextVar("selfrag_meter", default=None)
+
+
+@contextmanager
+def metered(meter: Meter) -> Iterator[None]:
+    """Add to ``meter`` what is charged within to any budget."""
+    token = _meter.set(meter)
+    try:
+        yield
+    finally:
+        _meter.reset(token)
 
 
 @dataclass
@@ -74,6 +97,8 @@ class Budget:
         self.held_calls -= 1
         self.held_tokens -= bound
         self.spent = add_usage(self.spent, cost)
+        if meter := _meter.get():
+            meter.spent = add_usage(meter.spent, cost)
         self._charged.set()
 
     def adopt_checkpointed_usage(self, spent: Usage) -> None:

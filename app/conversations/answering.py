@@ -142,7 +142,7 @@ class ThreadAnswers:
             self._end(turn, "failed", str(error) if isinstance(error, SelfRAGError) else INTERNAL)
             raise
         except BaseException:  # it was closed, or its task cancelled
-            if not self._leaves(turn.run):
+            if not self.leaves(turn.run):
                 self._end(turn, "cancelled")
             raise
         finally:
@@ -154,7 +154,7 @@ class ThreadAnswers:
     def cancel(self, turn: ThreadTurn) -> None:
         """End a question that was begun and is not being answered, unless the process is leaving."""
         if turn.run in self._locks:
-            if not self._leaves(turn.run):
+            if not self.leaves(turn.run):
                 self._end(turn, "cancelled")
             self._release(turn)
 
@@ -165,7 +165,8 @@ class ThreadAnswers:
         elif run in self._locks:
             self._left.add(run)
 
-    def _leaves(self, run: str) -> bool:
+    def leaves(self, run: str) -> bool:
+        """Tell whether a question that is closed now is left unfinished."""
         return self._leaving or run in self._left
 
     async def _answer(self, rag: SelfRAG, turn: ThreadTurn, owner: str, *, tokens: bool) -> AsyncGenerator[Event, None]:

@@ -11,9 +11,9 @@ from app.server.audit import Audit, Entry
 from app.server.people import People, Quota
 from app.server.runs import QuotaError, Run
 from core.errors import RequestError
+from core.types import no_usage
 
 log = logging.getLogger("selfrag.server")
-COUNTED = ("asked", "verified")  # as questions
 Spending = Mapping[tuple[str, str], int]  # by a person and "questions", or "tokens", read and written
 
 
@@ -51,11 +51,14 @@ class Accounts:
         self.admit(run.owner)
         self.record("asked", run.owner, run=run.id, kind=run.kind, thread=run.thread, question=run.question)
 
-    def ended(self, run: Run) -> None:
-        """Count what a run has spent, and record what was read for it."""
+    def ended(self, run: Run, *, goes_on: bool = False) -> None:
+        """Count what a run has spent, and record what was read for it.
+
+        One that ``goes_on`` after a restart will have it all in its result.
+        """
         result = run.result or run.checked
-        usage = result.usage if result else None
-        tokens = usage["input_tokens"] + usage["output_tokens"] if usage else 0
+        usage = result.usage if result else no_usage() if goes_on else run.meter.spent
+        tokens = usage["input_tokens"] + usage["output_tokens"]
         self._add(run.owner, "tokens", tokens)
         passages = run.result.passages if run.result else ()
         cited = {one["source"] for one in result.citations} if result else set()
@@ -64,7 +67,7 @@ class Accounts:
             "outcome": run.result.outcome if run.result else run.state,
             "documents": sorted(cited | {one.source for one in passages}),
             "cited": sorted(cited),
-            "model_calls": usage["model_calls"] if usage else 0,
+            "model_calls": usage["model_calls"],
             "tokens": tokens,
         }
         try:
@@ -73,13 +76,13 @@ class Accounts:
             log.error("%s", error)
 
     def record(self, what: str, owner: str, **more: object) -> None:
-        """Add an entry to the log, if there is one, and count what needs the models.
+        """Add an entry to the log, if there is one, and count what is asked as a question.
 
         Raises `RequestError` if the entry cannot be written.
         """
         if self.audit:
             self.audit.add(what, owner, **more)
-        self._add(owner, "questions", what in COUNTED)
+        self._add(owner, "questions", what == "asked")
 
     def untold(self) -> tuple[date, Spending]:
         """Return today, and what was spent since `settle` told it to the other servers."""
@@ -109,5 +112,5 @@ class Accounts:
 
     def _reread(self, entry: Entry) -> None:
         if entry["at"][:10] == datetime.now(UTC).date().isoformat():
-            self._today()[entry["who"], "questions"] += entry["what"] in COUNTED
+            self._today()[entry["who"], "questions"] += entry["what"] == "asked"
             self._spent[entry["who"], "tokens"] += entry.get("tokens", 0)

@@ -60,7 +60,8 @@ def create_app(
 
     def ended(run: Run) -> None:
         metrics.count_run(run)
-        accounts.ended(run)
+        goes_on = run.thread is not None and service.threads is not None and service.threads.answers.leaves(run.id)
+        accounts.ended(run, goes_on=goes_on)
 
     runs = Runs(at_once=options.at_once, queue=options.queue, begin=accounts.began, on_end=ended)
     metrics.watch(runs)

@@ -21,6 +21,7 @@ from core.errors import RequestError, SelfRAGError
 from core.step_wording import summary
 from core.text import clean
 from models.redaction import Secrets
+from models.usage import Meter, metered
 
 Kind = Literal["question", "check"]
 State = Literal["queued", "running", "finished", "failed", "cancelled", "unfinished"]
@@ -84,8 +85,8 @@ class Run:
     """A question that ``owner`` asked, or a text to check, whose name stands for the question.
 
     ``thread`` is the conversation that keeps it; it is ``unfinished`` if it was cut off and nobody has gone on with it.
-    ``numbered`` is the answer with the numbers of its citations. With a ``journal`` an event is told once it is stored;
-    those of a run ``elsewhere``, which another server answers, are read from there.
+    ``numbered`` is the answer with the numbers of its citations, ``meter`` what this server spent. With a ``journal``
+    an event is told once it is stored; those of a run ``elsewhere``, which another server answers, are read from there.
     """
 
     question: str
@@ -100,6 +101,7 @@ class Run:
     result: Result | None = None
     checked: CheckedText | None = None
     numbered: str = ""
+    meter: Meter = field(default_factory=Meter)
     error: Exception | None = None
     task: asyncio.Task[None] | None = None
     journal: Journal | None = None
@@ -303,9 +305,10 @@ class Runs:
                 run.add("running")
             began = time.monotonic()
             try:
-                async with aclosing(ask()) as events:
-                    async for event in events:
-                        record(event, run)
+                with metered(run.meter):
+                    async with aclosing(ask()) as events:
+                        async for event in events:
+                            record(event, run)
             except Exception as error:  # noqa: BLE001 - whatever it is, the run's client is told
                 if not isinstance(error, SelfRAGError):
                     log.error("%s", Secrets().redacted(clean(traceback.format_exc())))

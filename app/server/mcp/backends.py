@@ -69,6 +69,9 @@ class LocalBackend:
             rag = self._rag = rag.over(library, library.store.as_retriever())
         return rag
 
+    def begin(self, claim: str) -> None:
+        """Do nothing: one's own agent has no quota."""
+
     def count_verified(self, label: str) -> None:
         """Do nothing: nobody reads counters of this process."""
 
@@ -173,9 +176,13 @@ class ServedBackend:
         return documents.asked
 
     async def rag(self) -> SelfRAG:
-        """Return the models over what the owner may see. Raises `QuotaError`."""
-        self._service.accounts.admit(self._owner)
+        """Return the models over what the owner may see."""
         return self._service.rag_of(self._owner)
+
+    def begin(self, claim: str) -> None:
+        """Count a claim as a question before it is verified. Raises `QuotaError`, and as `record`."""
+        self._service.accounts.admit(self._owner)
+        self.record("asked", kind="claim", claim=claim)
 
     def count_verified(self, label: str) -> None:
         """Count it among the server's metrics."""

@@ -8,7 +8,7 @@ from typing import Annotated, Any, TypeAlias, get_type_hints
 
 from pydantic import BaseModel, Field
 
-from app.checking.verification import VerifiedClaim
+from app.checking.verification import VerifiedClaim, require_claim
 from app.options import as_text
 from app.server.mcp.backends import LocalBackend, ServedBackend
 from app.server.mcp.results import (
@@ -173,16 +173,16 @@ async def verify_claim(backend: Backend, given: ClaimArguments, _: Report) -> Ve
     give the `question` too: it is then judged as the claims of `ask` are. Use it for a statement that you have; `ask`
     for a question.
     """
+    claim = require_claim(as_text(given.claim))
+    question = None if given.question is None else require_question(as_text(given.question))
     rag = await backend.rag()
-    question = None if given.question is None else as_text(given.question)
     label = "failed"
     try:
         async with backend.runs.place():
-            verified = await rag.averify(as_text(given.claim), question=question)
+            backend.begin(claim)
+            verified = await rag.averify(claim, question=question)
         label = verified.label
-        backend.record(
-            "verified", claim=as_text(given.claim), documents=sorted({c["source"] for c in verified.citations})
-        )
+        backend.record("verified", claim=claim, documents=sorted({c["source"] for c in verified.citations}))
         return verified
     finally:
         backend.count_verified(label)

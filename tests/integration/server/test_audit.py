@@ -1,5 +1,6 @@
 """The audit log and the quotas of a server."""
 
+import asyncio
 import errno
 import json
 import os
@@ -34,7 +35,9 @@ from tests.integration.server.scripted_server import (
     ended,
     listening,
     tokens,
+    until,
 )
+from tests.scripted import CALL_TOKENS
 
 ASK = {"question": QUESTION, "mode": "always"}
 
@@ -46,11 +49,11 @@ def entries(path: Path) -> list[dict[str, Any]]:
 
 
 @contextmanager
-def recording(path: Path, **quotas: Quota) -> Iterator[FastAPI]:
+def recording(path: Path, models: Models | None = None, **quotas: Quota) -> Iterator[FastAPI]:
     """A server whose questions are recorded in a log."""
     accounts = Accounts.of(lambda: People(TOKENS, quotas=quotas), path)
     try:
-        yield create_app(Models().rag(), ServerOptions(access=tokens()), accounts=accounts)
+        yield create_app((models or Models()).rag(), ServerOptions(access=tokens()), accounts=accounts)
     finally:
         accounts.close()
 
@@ -170,6 +173,49 @@ async def test_a_person_asks_no_more_than_the_quota_of_the_day_also_after_a_rest
     assert asked.count("ann") == (quota.questions or 1)
 
 
+@pytest.mark.parametrize("end", ["stopped", "left", "failed", "check stopped"])
+async def test_a_run_without_a_result_counts_what_its_model_calls_cost(tmp_path: Path, end: str) -> None:
+    path = tmp_path / "audit.jsonl"
+    models = Models(gate=asyncio.Event(), failing="draft" if end == "failed" else "", error=ValueError("a bug"))
+    with recording(path, models, ann=Quota(tokens=1)) as app, client_of(app, headers=ANN) as client:
+        if end == "check stopped":
+            sent = client.post("/api/checks", json={"text": "Air scatters blue light."})
+        else:
+            sent = client.post("/api/ask" if end == "left" else "/api/runs", json=ASK)
+        asking = asyncio.create_task(sent)
+        await until(lambda: models.calls)
+        run = app.state.service.runs.of("ann")[0]
+        if end == "left":
+            asking.cancel()
+        elif end == "failed":
+            await models.open()
+        else:
+            await client.delete(f"/api/runs/{run.id}")
+        await asyncio.gather(asking, run.task, return_exceptions=True)
+        assert run.state == ("failed" if end == "failed" else "cancelled")
+        told = entries(path)[-1]
+        assert (told["what"], told["tokens"]) == ("answered", CALL_TOKENS * len(models.calls))
+        assert told["model_calls"] == len(models.calls)
+        assert (await client.post("/api/runs", json=ASK)).status_code == 429
+
+
+async def test_claims_that_an_agent_verifies_at_once_are_no_more_than_its_quota(tmp_path: Path) -> None:
+    path, models, claim = tmp_path / "audit.jsonl", Models(gate=asyncio.Event()), {"claim": "Air scatters blue light."}
+    with recording(path, models, ann=Quota(questions=2)) as app, listening(app) as address:
+        async with over_http(address, ANN) as agent:
+            verifying = [asyncio.create_task(agent.call_tool("verify_claim", claim)) for _ in range(12)]
+            await until(lambda: len(models.calls) > 1)
+            await models.open()
+            refused = [result for result in await asyncio.gather(*verifying) if result.is_error]
+    assert len(refused) == 10
+    assert all("questions for a day, 2," in str(result.content) for result in refused)
+    assert [one["what"] for one in entries(path)] == ["asked"] * 2 + ["verified"] * 2
+    with recording(path, ann=Quota(questions=3)) as app, listening(app) as address:
+        async with over_http(address, ANN) as agent:
+            again = [(await agent.call_tool("verify_claim", claim)).is_error for _ in range(2)]
+    assert again == [False, True], "what the log has counts once"
+
+
 async def test_what_an_agent_reads_is_recorded_and_what_it_verifies_counts(tmp_path: Path) -> None:
     path = tmp_path / "audit.jsonl"
     with recording(path, ann=Quota(questions=1)) as app, listening(app) as address:
@@ -178,7 +224,10 @@ async def test_what_an_agent_reads_is_recorded_and_what_it_verifies_counts(tmp_p
             refused = await agent.call_tool("verify_claim", {"claim": "Air scatters blue light."})
             assert refused.is_error
             assert "questions for a day, 1," in str(refused.content)
-    assert [(one["what"], one["documents"]) for one in entries(path)] == [("verified", ["/docs/notes.txt"])]
+            assert (await agent.call_tool("verify_claim", {"claim": " "})).is_error
+    asked, found = entries(path)
+    assert (asked["what"], asked["kind"], asked["claim"]) == ("asked", "claim", "Air scatters blue light.")
+    assert (found["what"], found["documents"]) == ("verified", ["/docs/notes.txt"])
 
 
 KILLS = """

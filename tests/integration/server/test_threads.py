@@ -219,7 +219,7 @@ async def test_a_result_that_cannot_be_kept_is_given_and_the_client_is_told(
 
 
 def test_a_server_that_ends_in_order_leaves_its_question_to_the_next(tmp_path: Path) -> None:
-    """The first is stopped while its critic judges the claims; what it has paid is not paid again."""
+    """The first is stopped while its critic judges the claims; what it has paid is neither paid nor counted again."""
     in_support = threading.Event()
 
     class Held(Models):
@@ -231,10 +231,12 @@ def test_a_server_that_ends_in_order_leaves_its_question_to_the_next(tmp_path: P
 
     models, after = Held(), Models()
     threads = Threads(tmp_path / "threads")
-    with listening(scripted_app(models, threads=threads)) as address, httpx.Client(base_url=address) as client:
+    first = scripted_app(models, threads=threads)
+    with listening(first) as address, httpx.Client(base_url=address) as client:
         thread = client.post("/api/threads", json={}).json()["id"]
         run = client.post(f"/api/threads/{thread}/runs", json={"question": QUESTION}).json()["id"]
         assert in_support.wait(30)
+    assert first.state.service.accounts.untold()[1]["", "tokens"] == 0
     threads = Threads(tmp_path / "threads")
     assert [turn.run for _, turn in ThreadAnswers(threads).unfinished()] == [run]
     with listening(scripted_app(after, threads=threads)) as address, httpx.Client(base_url=address) as client:
