@@ -356,9 +356,8 @@ def _rows_found(connection: sqlite3.Connection, table: Table, query: "exp.Select
 
 def _first(rows: list[tuple[Any, ...]], most: int | None, by: slice) -> list[tuple[Any, ...]]:
     """Return the first rows of a result, with all that tie with the last one in what they are sorted by."""
-    if not most or len(rows) <= most:
-        return rows
-    return rows[:most] + [row for row in rows[most:] if row[by] and row[by] == rows[most - 1][by]]
+    first = rows[:most]
+    return first + [row for row in rows[len(first) :] if first and row[by] and row[by] == first[-1][by]]
 
 
 def _row_text(table: Table, row: int, shown: "Sequence[exp.Expression]", values: Sequence[object]) -> str:

@@ -162,6 +162,8 @@ def test_what_is_computed_names_the_rows_that_carry_it(sql: str, result: list[st
         "SELECT wines FROM data",
         "SELECT wine FROM data WHERE country = 'Peru'",
         "SELECT SUM(bottles) FROM data WHERE country = 'Peru'",
+        "SELECT wine FROM data LIMIT 0",
+        "SELECT COUNT(*) FROM data LIMIT 0",
         "not a query",
         "SELECT wine FROM data WHERE bottles = 1" + " OR bottles = 1" * 100,
         "SELECT " + "(" * 300 + "1" + ")" * 300 + " FROM data",
