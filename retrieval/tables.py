@@ -383,10 +383,13 @@ def _names_groups(table: Table, shown: "Sequence[exp.Expression]") -> bool:
 
 
 def _of_rows(query: "exp.Select", shown: "Sequence[exp.Expression]") -> "exp.Select":
-    """Return the query of the numbers of the rows that a query reads, and of these expressions."""
+    """Return the query of the numbers of the rows that a query reads, and of these expressions. Raises `QueryError`."""
     from sqlglot import exp
 
-    selected = exp.select(ROW, *(one.copy() for one in shown)).from_(query.args["from_"].this.copy())
+    source = query.args["from_"].this.copy()
+    if not isinstance(source, exp.Table) and [type(one) for one in source.selects] != [exp.Star]:
+        raise QueryError(f"It reads what another query shows: write one SELECT from {NAME}.")
+    selected = exp.select(ROW, *(one.copy() for one in shown)).from_(source)
     for condition in _parts(query, "where"):
         selected = selected.where(condition.copy())
     return selected
