@@ -27,6 +27,7 @@ ROW = "_row"  # of the column that numbers its rows, from 0
 MOST_COLUMNS = 100
 MOST_ROWS = 200_000
 MOST_SHOWN = 20  # rows of a result
+UNNAMED = "–"  # a group of rows whose cells are empty in the column that they are grouped by
 SECONDS = 2.0  # of a query
 LONGEST_QUERY = 1_000  # characters
 LONGEST_VALUE = 10_000_000  # bytes
@@ -435,14 +436,16 @@ def _computed(connection: sqlite3.Connection, query: "exp.Select") -> Found:
     every.set("offset", None)
     result = _fetched(connection, every.sql("sqlite"))
     if by and most is not None:
-        result = [row for row in result if row[width] is not None]
+        result = [row for row in result if None not in (row[width], *row[end:])]
     result = _first(result[passed:], most, slice(width, end))[:MOST_SHOWN]
     groups = {row[end:] for row in result}
     carrying = _fetched(connection, _of_rows(query, group).sql("sqlite"))
     rows = [row[0] for row in carrying if row[1:] in groups]
     if all(one is None for row in result for one in row[:width]):
         raise QueryError("The result is empty.")
-    texts = [", ".join(figure_text(one) for one in row[:width] if one is not None) for row in result]
+    named = [UNNAMED if one.unalias() in group else None for one in query.expressions]
+    shown = [[name if one is None else one for name, one in zip(named, row, strict=False)] for row in result]
+    texts = [", ".join(figure_text(one) for one in row if one is not None) for row in shown]
     return Found(query.sql("sqlite"), texts, rows, is_computed=True)
 
 

@@ -143,6 +143,19 @@ def test_what_is_computed_names_the_rows_that_carry_it(sql: str, result: list[st
 
 
 @pytest.mark.parametrize(
+    ("sql", "result"),
+    [
+        ("SELECT city, COUNT(*) FROM data GROUP BY city", ["–, 3", "Oslo, 1", "Rome, 2"]),
+        ("SELECT city AS c, SUM(size) FROM data GROUP BY 1", ["–, 24", "Oslo, 2", "Rome, 4"]),
+        ("SELECT city, COUNT(*) FROM data GROUP BY city ORDER BY COUNT(*) DESC LIMIT 1", ["Rome, 2"]),
+    ],
+)
+def test_a_group_without_a_name_is_no_bare_figure_and_not_the_most_of_all(sql: str, result: list[str]) -> None:
+    text = "name,city,size\na,Rome,1\nb,Oslo,2\nc,Rome,3\nd,,7\ne,,8\nf,,9\n"
+    assert asked(sql, text).result == result
+
+
+@pytest.mark.parametrize(
     "sql",
     [
         "DELETE FROM data",
