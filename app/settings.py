@@ -135,6 +135,13 @@ class Settings(BaseSettings):
                 raise PydanticCustomError("path", "no path can be as long") from None
         return path
 
+    @field_validator("selfrag_shared_folders")
+    @classmethod
+    def _are_paths(cls, paths: str | None) -> str | None:
+        for path in (paths or "").split(os.pathsep):
+            cls._is_a_path(Path(path))
+        return paths
+
     @property
     def key(self) -> str | None:
         """The key of the endpoint, not to be shown."""

@@ -7,6 +7,8 @@ from contextlib import asynccontextmanager
 from functools import partial
 from typing import ParamSpec, TypeVar
 
+from core.errors import RequestError
+
 SHORT = 10_000  # characters, processed within milliseconds
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -33,7 +35,12 @@ async def gather(calls: Iterable[Awaitable[T]]) -> list[T]:
 async def gather_bounded(
     calls: Iterable[Callable[[], Awaitable[T]]], at_once: int, progress: Callable[[int, int], None] | None = None
 ) -> list[T]:
-    """As `gather`, at most ``at_once`` calls at a time; ``progress`` receives how many have ended, and their total."""
+    """As `gather`, at most ``at_once`` calls at a time; ``progress`` receives how many have ended, and their total.
+
+    Raises `RequestError` if ``at_once`` is less than one, with which nothing would ever end.
+    """
+    if at_once < 1:
+        raise RequestError(f"at_once is {at_once}: it must be at least 1.")
     calls, slots, done = list(calls), asyncio.Semaphore(at_once), 0
 
     async def bounded(call: Callable[[], Awaitable[T]]) -> T:

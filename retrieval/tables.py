@@ -27,6 +27,7 @@ ROW = "_row"  # of the column that numbers its rows, from 0
 MOST_COLUMNS = 100
 MOST_ROWS = 200_000
 MOST_SHOWN = 20  # rows of a result
+UNNAMED = "–"  # a group of rows whose cells are empty in the column that they are grouped by
 SECONDS = 2.0  # of a query
 LONGEST_QUERY = 1_000  # characters
 LONGEST_VALUE = 10_000_000  # bytes
@@ -356,9 +357,8 @@ def _rows_found(connection: sqlite3.Connection, table: Table, query: "exp.Select
 
 def _first(rows: list[tuple[Any, ...]], most: int | None, by: slice) -> list[tuple[Any, ...]]:
     """Return the first rows of a result, with all that tie with the last one in what they are sorted by."""
-    if not most or len(rows) <= most:
-        return rows
-    return rows[:most] + [row for row in rows[most:] if row[by] and row[by] == rows[most - 1][by]]
+    first = rows[:most]
+    return first + [row for row in rows[len(first) :] if first and row[by] and row[by] == first[-1][by]]
 
 
 def _row_text(table: Table, row: int, shown: "Sequence[exp.Expression]", values: Sequence[object]) -> str:
@@ -384,10 +384,13 @@ def _names_groups(table: Table, shown: "Sequence[exp.Expression]") -> bool:
 
 
 def _of_rows(query: "exp.Select", shown: "Sequence[exp.Expression]") -> "exp.Select":
-    """Return the query of the numbers of the rows that a query reads, and of these expressions."""
+    """Return the query of the numbers of the rows that a query reads, and of these expressions. Raises `QueryError`."""
     from sqlglot import exp
 
-    selected = exp.select(ROW, *(one.copy() for one in shown)).from_(query.args["from_"].this.copy())
+    source = query.args["from_"].this.copy()
+    if not isinstance(source, exp.Table) and [type(one) for one in source.selects] != [exp.Star]:
+        raise QueryError(f"It reads what another query shows: write one SELECT from {NAME}.")
+    selected = exp.select(ROW, *(one.copy() for one in shown)).from_(source)
     for condition in _parts(query, "where"):
         selected = selected.where(condition.copy())
     return selected
@@ -433,14 +436,16 @@ def _computed(connection: sqlite3.Connection, query: "exp.Select") -> Found:
     every.set("offset", None)
     result = _fetched(connection, every.sql("sqlite"))
     if by and most is not None:
-        result = [row for row in result if row[width] is not None]
+        result = [row for row in result if None not in (row[width], *row[end:])]
     result = _first(result[passed:], most, slice(width, end))[:MOST_SHOWN]
     groups = {row[end:] for row in result}
     carrying = _fetched(connection, _of_rows(query, group).sql("sqlite"))
     rows = [row[0] for row in carrying if row[1:] in groups]
     if all(one is None for row in result for one in row[:width]):
         raise QueryError("The result is empty.")
-    texts = [", ".join(figure_text(one) for one in row[:width] if one is not None) for row in result]
+    named = [UNNAMED if one.unalias() in group else None for one in query.expressions]
+    shown = [[name if one is None else one for name, one in zip(named, row, strict=False)] for row in result]
+    texts = [", ".join(figure_text(one) for one in row if one is not None) for row in shown]
     return Found(query.sql("sqlite"), texts, rows, is_computed=True)
 
 

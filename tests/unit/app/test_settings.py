@@ -43,6 +43,7 @@ def test_the_chat_model(environment: dict[str, str], model: str, monkeypatch: py
         ("SELFRAG_HOME", ("x" * 300, "x/" * 5000), "as long"),
         ("SELFRAG_MODEL_PATH", ("~nosuchuser/x",), "there is no such user"),
         ("SELFRAG_MODEL_PATH", ("x" * 300, "x/" * 5000), "as long"),
+        ("SELFRAG_SHARED_FOLDERS", ("~nosuchuser/x", os.pathsep.join(["/a", "~nosuchuser"])), "there is no such user"),
         ("SELFRAG_K", ("51",), "less than or equal to 50"),
     ],
 )

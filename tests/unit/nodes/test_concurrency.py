@@ -4,6 +4,7 @@ from threading import Event, get_ident
 
 import pytest
 
+from core.errors import RequestError
 from nodes.concurrency import SHORT, gather, gather_bounded, off_loop
 
 
@@ -35,6 +36,13 @@ async def test_the_first_error_ends_the_others() -> None:
     with pytest.raises(LookupError):
         await gather([endless(), broken()])
     assert ended.is_set()
+
+
+@pytest.mark.parametrize("at_once", [0, -1])
+async def test_no_call_at_a_time_is_refused(at_once: int) -> None:
+    async with asyncio.timeout(5):
+        with pytest.raises(RequestError, match=rf"^at_once is {at_once}: "):
+            await gather_bounded([partial(asyncio.sleep, 0)], at_once)
 
 
 async def test_no_more_calls_run_than_allowed_and_their_order_is_kept() -> None:
