@@ -24,7 +24,8 @@ GRACE_SECONDS = 0.5  # after the deadline, at which model calls end by themselve
 log = logging.getLogger("selfrag.graph")
 FIRST, LAST = ("contextualize", "decide"), "finish"
 Update = dict[str, Any]
-# It returns a partial update, in which it may say under ``decided``, for the path, what it decided.
+# It returns a partial update, in which it may say under ``decided``, for the path, what it decided, and under
+# ``failure`` for which failure of the model the run ends.
 Node = Callable[[SelfRAGState, Services, Runtime[Context]], Awaitable[Any]]
 
 # Kept back for the nodes that follow, so that a run which ends early can still end with a checked answer. The least
@@ -79,6 +80,7 @@ class WrappedNode(Runnable[SelfRAGState, Update]):
                 with span(f"node {name}", {"selfrag.node": name}) as current:
                     update = await self._node(now, services, runtime)
                     add_decision(current, update, budget.spent)
+                    failure = update.pop("failure", None)
         except LimitReachedError:
             update = {}
         except TimeoutError:  # of a search, which may embed the query on another machine
@@ -90,6 +92,9 @@ class WrappedNode(Runnable[SelfRAGState, Update]):
         stops = [Stop(reason="model_failed", failure=failure)] if failure else []
         if budget.limit:
             stops.append(Stop(reason=budget.limit, failure=None))
+        told: Update = {"stop": stops[0]["reason"], "failure": failure} if stops else {}
+        if budget.failure:
+            told.setdefault("failure", budget.failure)
         spent = budget.spent
         step = Step(
             node=name,
@@ -98,7 +103,7 @@ class WrappedNode(Runnable[SelfRAGState, Update]):
             input_tokens=spent["input_tokens"],
             cached_input_tokens=spent["cached_input_tokens"],
             output_tokens=spent["output_tokens"],
-            decided=update.pop("decided", {}) | ({"stop": stops[0]["reason"], "failure": failure} if stops else {}),
+            decided=update.pop("decided", {}) | told,
         )
         why = f", stopped by {stops[0]['reason']}" if stops else ""
         log.debug("%s took %.3f s and %d model calls%s", name, step["seconds"], spent["model_calls"], why)

@@ -78,16 +78,18 @@ class Critic:
     async def choose(self, choice: Choice, **inputs: Any) -> Verdict:
         """Return the verdict on ``inputs``.
 
-        A call that fails after its retries, or that the budget does not allow, gives ``unknown``. Raises `ModelError`
-        only for what no retry mends: the server cannot be reached, or refuses the key or the model.
+        A call that fails after its retries, or that the budget does not allow, gives ``unknown``; the budget keeps the
+        failure. Raises `ModelError` only for what no retry mends: the server cannot be reached, or refuses the key or
+        the model.
         """
         messages = choice.messages.format_messages(**inputs)
         try:
             return await self._verdict(choice, messages)
         except LimitReachedError as reached:
             return choice.unknown(f"Not asked: {reached.reason}.")
-        except TransientModelError as failure:
-            return choice.unknown(str(failure))
+        except (TransientModelError, UnusableRequestError) as failure:
+            self.budget.failure = str(failure)
+            return choice.unknown(self.budget.failure)
 
     async def explain(
         self, choice: Choice, verdict: Verdict, *, prompt: ChatPromptTemplate = EXPLAIN, **inputs: Any
@@ -108,7 +110,10 @@ class Critic:
         return Verdict(label=verdict["label"], probabilities=verdict["probabilities"], reason=reason)
 
     async def _verdict(self, choice: Choice, messages: list[BaseMessage]) -> Verdict:
-        """Use the first reply format that works; a request refused in every form, e.g. for its length, is unknown."""
+        """Use the first reply format that works.
+
+        Raises `UnusableRequestError` for a request refused in every form, e.g. for its length.
+        """
         refusal, thought = "The model does not support this request.", False
         for reply_format in self.format_selection.remaining():
             try:
@@ -124,7 +129,7 @@ class Critic:
             if verdict["label"] != UNKNOWN:
                 self.format_selection.record_fallback(reply_format, thought=thought)
             return verdict
-        return choice.unknown(refusal)
+        raise UnusableRequestError(refusal)
 
     async def _ask(self, choice: Choice, messages: list[BaseMessage], reply_format: ReplyFormat) -> Verdict | None:
         """Ask for one verdict by ``reply_format``; return None if this model does not support it."""

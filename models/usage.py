@@ -117,12 +117,16 @@ class Budget:
 
 @dataclass
 class NodeBudget:
-    """One node's view of the budget: its reserve for others, what it spent, and the limit that it reached, if any."""
+    """One node's view of the budget: its reserve for others, what it spent, and the limit that it reached, if any.
+
+    ``failure`` is the model's, for which a verdict is unknown.
+    """
 
     total: Budget
     reserve: Reserve = NOTHING_RESERVED
     spent: Usage = field(default_factory=no_usage)
     limit: LimitReason | None = None
+    failure: str | None = None
     made: int = 0  # calls of this node, including running ones
 
     def __post_init__(self) -> None:

@@ -30,6 +30,7 @@ from prompts.grade_documents import RELEVANCE
 from run.candidates import (
     ANSWERED,
     explained,
+    failure_of,
     is_supported,
     limited,
     outcome_of,
@@ -52,6 +53,9 @@ async def finish(state: SelfRAGState, services: Services, runtime: Runtime[Conte
         best = limited(found, runtime.context.effective_thresholds.unconditional)
         state = {**state, "best": best}
     outcome, reason = outcome_of(state, runtime.context)
+    failure = failure_of(state) if outcome == "abstained" else None
+    if failure:
+        outcome, reason = "stopped", "model_failed"
     if best is not None and outcome in ANSWERED:
         answer = await off_loop(len(best["draft"]["text"]), marked, best, question=state["question"])
         conflicts, citations = conflicts_of(state.get("differing", []), citations_of(best), state.get("found", []))
@@ -74,6 +78,7 @@ async def finish(state: SelfRAGState, services: Services, runtime: Runtime[Conte
             state.get("candidates", []), best, outcome, runtime.context.constraints, state.get("segments", [])
         ),
         "decided": {"outcome": outcome, "stop_reason": reason},
+        "failure": failure,
     }
 
 

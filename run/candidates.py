@@ -16,6 +16,8 @@ LEVELS: dict[str, SupportLevel] = {"fully supported": "fully", "partially suppor
 DESCENDING: tuple[SupportLevel, ...] = ("fully", "partially", "no")
 SUPPORT_FIRST: dict[SupportLevel | None, int] = {"fully": 3, "partially": 1}
 HARD_TIER = 4
+# The nodes without whose verdicts a no is not proven: an unknown route is searched for, an unknown rating is useful.
+PROVING = ("query_table", "grade_documents", "rewrite_query", "hallucination_check")
 LONGEST_CLAIM_SHOWN = 200
 TAKEN = "The answer has those of its statements that are supported and say something new."
 NOTHING_NEW = "It says nothing that the answer has not."
@@ -159,6 +161,17 @@ def outcome_of(state: SelfRAGState, context: Context) -> tuple[Outcome, StopReas
     if any(is_supported(claim) for claim in best["claims"]):
         return "partially_grounded", stop or "claims_unsupported"
     return "abstained", stop or "claims_unsupported"
+
+
+def failure_of(state: SelfRAGState) -> str | None:
+    """Return the model's failure for which an abstention is not proven; None if there is none, or a limit came first.
+
+    One verdict that is missing is enough: it is of what might have been the answer.
+    """
+    if state["stops"]:
+        return state["stops"][0]["failure"]
+    failures = (step["decided"].get("failure") for step in state["path"] if step["node"] in PROVING)
+    return next(filter(None, failures), None)
 
 
 def with_round(

@@ -15,9 +15,10 @@ from tests.integration.faults.test_replies import CASES, seconds_for
 from tests.integration.graph.invariants import violations
 from tests.integration.hasty import PATIENT
 from tests.integration.misbehaviour import FAULTS
-from tests.integration.openai_server import OpenAIServer
+from tests.integration.openai_server import Asked, Fault, OpenAIServer, status
 from tests.scripted import ScriptedRetriever
 
+UNANSWERED = "Why does the landlord paint the garden fence?"
 QUESTION = "Why does the tenant pay the monthly rent?"
 RENT = "The tenant pays the monthly rent in advance."
 SALT = "Salt lowers the melting point of ice."
@@ -29,23 +30,22 @@ ODD_TEXTS = frozenset(name for name, case in CASES.items() if case.written not i
 UNSTREAMED = frozenset({"usage in words", "usage fractional"})
 
 
-async def ask(server: OpenAIServer, name: str) -> SelfRAGState:
-    """The final state of a question whose drafts go wrong while they are streamed, with what must hold looked at."""
-    server.always = lambda asked: FAULTS[name] if asked.kind in WRITING else None
+async def ask(server: OpenAIServer, name: str, question: str = QUESTION) -> SelfRAGState:
+    """The final state of a question to a server with this fault, with what must hold looked at."""
     generator, critic = (
         openai_chat("gpt-4o-mini", base_url=server.base_url, api_key="right", call_seconds=seconds)
         for seconds in (seconds_for(name), PATIENT)
     )
     graph = build_graph(Services(Generator(generator), Critic(critic), ScriptedRetriever(always=[RENT, SALT])))
     limits = Limits(rewrites=1, drafts=2, seconds=60)
-    start, context = cast("SelfRAGState", {"question": QUESTION}), Context(limits=limits)
+    start, context = cast("SelfRAGState", {"question": question}), Context(limits=limits)
     final: Any = None
     async with asyncio.timeout(90):
         async for mode, part in graph.astream(start, context=context, stream_mode=["messages", "values"]):
             final = part if mode == "values" else final
     for chat in (generator, critic):
         await chat.aclose()
-    found = violations(final, QUESTION, context)
+    found = violations(final, question, context)
     assert not found, found
     assert len(server.asked) <= final["usage"]["model_calls"] <= limits.model_calls
     return cast("SelfRAGState", final)
@@ -54,6 +54,7 @@ async def ask(server: OpenAIServer, name: str) -> SelfRAGState:
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.filterwarnings("ignore:Pydantic serializer warnings")
 async def test_a_generator_that_fails_ends_by_name(server: OpenAIServer, name: str) -> None:
+    server.always = lambda asked: FAULTS[name] if asked.kind in WRITING else None
     final = await ask(server, name)
     ended = (final["outcome"], final["stop_reason"])
     if CASES[name].written == "The answer is 4." and name not in UNSTREAMED:
@@ -63,3 +64,42 @@ async def test_a_generator_that_fails_ends_by_name(server: OpenAIServer, name: s
     else:
         assert ended == ("stopped", "model_failed")
         assert final["stops"][0]["failure"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "about", "question", "fault", "ended"),
+    [
+        ("relevance", "", QUESTION, "503", ("stopped", "model_failed")),
+        ("relevance", "", UNANSWERED, "503", ("stopped", "model_failed")),
+        ("relevance", RENT, QUESTION, "503", ("stopped", "model_failed")),
+        ("support", "", QUESTION, "503", ("stopped", "model_failed")),
+        ("support", "", QUESTION, "a megabyte", ("stopped", "model_failed")),
+        ("support", "", QUESTION, "empty content", ("abstained", "claims_unsupported")),
+        ("relevance", SALT, QUESTION, "503", ("grounded", "accepted")),
+        ("usefulness", "", QUESTION, "503", ("grounded", "accepted")),
+        ("retrieve", "", UNANSWERED, "503", ("abstained", "nothing_relevant")),
+        ("relevance", "", QUESTION, "another word", ("abstained", "nothing_relevant")),
+        ("support", "", QUESTION, "another word", ("abstained", "claims_unsupported")),
+    ],
+)
+async def test_a_critic_that_fails_gives_no_honest_no(
+    server: OpenAIServer, kind: str, about: str, question: str, fault: str, ended: tuple[str, str]
+) -> None:
+    """One that fails on a passage that might have answered; a reply that is no label is as good as a no."""
+
+    def broken(asked: Asked) -> Fault | None:
+        return FAULTS[fault] if asked.kind == kind and about in str(asked.inputs) else None
+
+    server.always = broken
+    final = await ask(server, fault, question)
+    assert (final["outcome"], final["stop_reason"]) == ended
+    if final["outcome"] == "stopped":
+        assert final["stops"][0]["failure"]
+        assert final["answer"].startswith("No answer to")
+
+
+async def test_a_critic_that_is_sent_too_much_gives_no_honest_no(server: OpenAIServer) -> None:
+    server.always = lambda asked: status(400, "context too long") if asked.kind == "support" else None
+    final = await ask(server, "400")
+    assert (final["outcome"], final["stop_reason"]) == ("stopped", "model_failed")
+    assert "context too long" in str(final["stops"][0]["failure"])

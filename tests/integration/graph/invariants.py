@@ -23,6 +23,7 @@ from prompts.delimiters import as_data
 from run.context import Context
 from run.state import SelfRAGState
 from tests.integration.graph.oracle import RELEVANCE, deserved, is_supported, is_useful, labels_of, rank_of, score
+from tests.scripted import IN_WORDS
 
 if TYPE_CHECKING:
     from tests.integration.graph.played import Call, Played
@@ -380,6 +381,16 @@ def holds_that_a_stop_is_true(played: Played) -> None:
             assert len(played.calls) >= limits.model_calls - 8
         if stop["reason"] == "limit_seconds":
             assert any(call.reply.seconds for call in played.calls) or limits.seconds < 1
+
+
+def holds_that_a_no_lacks_no_verdict(played: Played) -> None:
+    """Where the run abstains and nothing stopped it, the critic was served with each passage and claim that it read."""
+    served = Counter[tuple[str, ...]]()
+    for call in played.calls:
+        if call.kind in ("relevance", "support"):
+            served[*call.messages[:-1], IN_WORDS.sub("", call.messages[-1])] += call.served
+    if played.final["outcome"] == "abstained" and not played.final["stops"]:
+        assert all(served.values())
 
 
 def holds_that_every_quote_is_from_what_the_generator_read(played: Played) -> None:

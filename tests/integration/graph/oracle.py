@@ -63,9 +63,29 @@ def _tier_of(candidate: Any, context: Any) -> int:
 
 def deserved(final: SelfRAGState, context: Context) -> tuple[str, str | None]:
     """The outcome by the design's table, and the reason for it where nothing stopped the run."""
+    outcome, reason = _with_the_verdicts(final, context)
+    return ("stopped", "model_failed") if outcome == "abstained" and _lacks_verdicts(final) else (outcome, reason)
+
+
+def _lacks_verdicts(final: SelfRAGState) -> bool:
+    """Whether the model failed at what a no rests on, before any limit."""
+    if _stopped_before_the_end(final):
+        return final["stops"][0]["reason"] == "model_failed"
+    return any(
+        step["decided"].get("failure") and step["node"] not in ("decide", "answer_check", "finish")
+        for step in final["path"]
+    )
+
+
+def _stopped_before_the_end(final: SelfRAGState) -> bool:
+    optional = ("contextualize", "compare_answers", "finish")
+    return any("stop" in step["decided"] for step in final["path"] if step["node"] not in optional)
+
+
+def _with_the_verdicts(final: SelfRAGState, context: Context) -> tuple[str, str | None]:
     best = final["best"]
     if best is None:
-        return ("stopped", None) if final["stops"] else ("abstained", "nothing_relevant")
+        return ("stopped", None) if _stopped_before_the_end(final) else ("abstained", "nothing_relevant")
     outcome, reason = _of_candidate(best, final, context)
     verdicts = [final["verdicts"].get(one["id"]) for one in best["draft"]["passages"]]
     if verdicts and all(one and one["label"] != "relevant" for one in verdicts):

@@ -116,7 +116,7 @@ async def test_claims_of_a_draft_from_irrelevant_passages_are_checked_as_ever() 
 
 @pytest.mark.parametrize(
     ("kind", "outcome"),
-    [("retrieve", "stopped"), ("relevance", "stopped"), ("support", "abstained"), ("usefulness", "grounded")],
+    [("retrieve", "stopped"), ("relevance", "stopped"), ("support", "stopped"), ("usefulness", "grounded")],
 )
 async def test_a_critic_that_fails_at_one_choice_leaves_what_the_others_say(kind: str, outcome: str) -> None:
     final = await ask(ScriptedGenerator(drafts=[GOOD]), critic(None, **{kind: BROKEN}))

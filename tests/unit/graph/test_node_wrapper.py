@@ -82,6 +82,22 @@ async def test_a_model_that_failed_stops_the_run_and_says_why() -> None:
     assert after["path"][0]["decided"] == {"stop": "model_failed", "failure": "The key was refused."}
 
 
+async def test_a_failure_at_which_a_node_went_on_goes_into_its_step_and_stops_nothing() -> None:
+    async def grade(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
+        assert services.budget
+        services.budget.failure = "The server is down."
+        return {"relevant": ["a"]}
+
+    after = await through(grade)
+    assert (after["relevant"], after["stops"]) == (["a"], [])
+    assert after["path"][0]["decided"] == {"failure": "The server is down."}
+
+
+async def test_a_node_may_say_that_a_failure_ends_the_run() -> None:
+    after = await through(doing({"answer": "No.", "failure": "The server is down."}))
+    assert (after["answer"], after["stops"]) == ("No.", [{"reason": "model_failed", "failure": "The server is down."}])
+
+
 @pytest.mark.parametrize(("went_on", "written"), [(False, []), (True, ["a"])])
 async def test_a_limit_stops_the_run_also_where_the_node_went_on(went_on: bool, written: list[str]) -> None:
     async def grade(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:

@@ -181,6 +181,7 @@ async def test_one_request_refused_in_every_form_is_unknown_and_the_next_is_aske
     refused = await judge.choose(BLUE, thing="the sky")
     assert refused["label"] == "unknown"
     assert "context too long" in (refused["reason"] or "")
+    assert judge.budget.failure == refused["reason"]
     assert (await judge.choose(BLUE, thing="the sky"))["probabilities"]
     model.done()
 
@@ -201,6 +202,7 @@ async def test_a_failure_after_the_retries_and_a_far_too_long_verdict_are_unknow
     found = await judge.choose(BLUE, thing="the sky")
     assert found["label"] == UNKNOWN
     assert why in str(found["reason"])
+    assert judge.budget.failure == found["reason"]
     model.done()
 
 
@@ -235,6 +237,7 @@ async def test_a_written_reply_is_a_label_or_unknown(said: str, label: str) -> N
     found = await judge.choose(BLUE, thing="the sky")
     assert found["label"] == label
     assert found["probabilities"] is None
+    assert judge.budget.failure is None or "where 400 tokens were asked for" in judge.budget.failure
 
 
 def test_a_null_label_is_not_the_word_none() -> None:
@@ -261,7 +264,7 @@ async def test_the_end_of_the_budget_is_unknown_and_recorded() -> None:
     judge, model = critic(reply("yes", top=[("yes", -0.1)]), budget=budget)
     assert (await judge.choose(BLUE, thing="the sky"))["label"] == "blue"
     assert (await judge.choose(BLUE, thing="grass")) == BLUE.unknown("Not asked: limit_calls.")
-    assert budget.limit == "limit_calls"
+    assert (budget.limit, budget.failure) == ("limit_calls", None)
     model.done()
 
 

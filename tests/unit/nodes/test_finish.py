@@ -26,7 +26,12 @@ HARD = {"constraints": "hard"}
 
 
 def stop(reason: str) -> list[dict[str, Any]]:
-    return [{"reason": reason, "failure": None}]
+    return [{"reason": reason, "failure": "Down." if reason == "model_failed" else None}]
+
+
+def failed(node: str) -> list[dict[str, Any]]:
+    """The path of a run in which the critic failed at this node, which went on."""
+    return [{"node": node, "seconds": 0.0, "decided": {"failure": "Down."}}]
 
 
 @pytest.mark.parametrize(
@@ -52,6 +57,30 @@ def stop(reason: str) -> list[dict[str, Any]]:
         ({"best": None, "stops": stop("model_failed")}, {}, "stopped", "model_failed"),
         ({"best": FULL, "stops": stop("model_failed")}, {}, "grounded", "model_failed"),
         ({"best": DIRECT, "route": "direct", "stops": stop("limit_calls")}, {}, "direct", "limit_calls"),
+        # the model failed where it was asked for a verdict
+        ({"best": None, "path": failed("grade_documents")}, {}, "stopped", "model_failed"),
+        ({"best": None, "path": failed("query_table")}, {}, "stopped", "model_failed"),
+        ({"best": None, "path": failed("rewrite_query")}, {}, "stopped", "model_failed"),
+        ({"best": UNKNOWN, "path": failed("hallucination_check")}, {}, "stopped", "model_failed"),
+        ({"best": NOTHING, "path": failed("grade_documents")}, {}, "stopped", "model_failed"),
+        ({"best": DECLINED, "path": failed("grade_documents")}, {}, "stopped", "model_failed"),
+        ({"best": NOT_CHECKED, "stops": stop("model_failed")}, {}, "stopped", "model_failed"),
+        ({"best": HALF_KNOWN, "path": failed("hallucination_check")}, HARD, "stopped", "model_failed"),
+        (
+            {"best": HALF_KNOWN, "path": failed("hallucination_check")},
+            {},
+            "partially_grounded",
+            "claims_unsupported",
+        ),
+        ({"best": FULL, "path": failed("grade_documents")}, {}, "grounded", "accepted"),
+        ({"best": None, "path": failed("decide")}, {}, "abstained", "nothing_relevant"),
+        ({"best": NOTHING, "path": failed("answer_check")}, {}, "abstained", "claims_unsupported"),
+        (
+            {"best": UNKNOWN, "path": failed("hallucination_check"), "stops": stop("limit_calls")},
+            {},
+            "abstained",
+            "limit_calls",
+        ),
         # hard constraints
         ({"best": FULL}, HARD, "grounded", "accepted"),
         ({"best": USELESS}, HARD, "abstained", "not_useful"),
@@ -73,6 +102,7 @@ def stop(reason: str) -> list[dict[str, Any]]:
 async def test_the_outcome_table(changes: dict[str, Any], context: dict[str, Any], outcome: str, reason: str) -> None:
     update = await run_node(finish, state(**changes), **context)
     assert (update["outcome"], update["stop_reason"]) == (outcome, reason)
+    assert not update["failure"] or outcome == "stopped"
     if outcome in ("abstained", "stopped"):
         assert "“Why is the sky blue?”" in update["answer"]
         assert update["answer"].startswith(("The documents do not answer", "No answer to"))
