@@ -6,6 +6,7 @@ import os
 import secrets
 import tempfile
 import threading
+import time
 from collections.abc import AsyncIterable
 from contextlib import suppress
 from pathlib import Path
@@ -19,6 +20,7 @@ from core.text import shown
 from retrieval.library.library import Library
 from retrieval.store import UPLOADS, Uploads
 
+LEFT_SECONDS = 86_400.0  # after which a part of an upload is what a kill left
 INDEX_SECONDS = 60.0  # to wait for another process that writes the index
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
@@ -27,9 +29,13 @@ class FolderUploads:
     """Uploads in a folder, which is part of the library. Raises `StorageError` and `NotFoundError`."""
 
     def __init__(self, library: Library, folder: Path) -> None:
-        """Keep uploads in ``folder``, which is made when it is needed."""
+        """Keep uploads in ``folder``, which is made when it is needed; remove what a kill left of some."""
         self.folder = folder.resolve()  # as the library has the paths of its documents
         self._library = library
+        for part in [*self.folder.glob(".*.part"), *self.folder.glob("*/.*.part")]:
+            with suppress(OSError):
+                if time.time() - part.stat().st_mtime > LEFT_SECONDS:
+                    part.unlink()
 
     async def put(self, path: Path, body: AsyncIterable[bytes]) -> None:
         """Write a file beside the old one, then replace that."""

@@ -68,6 +68,18 @@ async def test_a_document_is_indexed_found_and_removed(client: httpx.AsyncClient
     assert set(await found(client)) == set(await listed(client)) == {"sky.txt"}
 
 
+def test_what_a_kill_left_of_an_upload_is_removed_at_a_start(tmp_path: Path) -> None:
+    folder = tmp_path / "uploads" / "ann"
+    folder.mkdir(parents=True)
+    left, running, kept = folder / ".0123456789abcdef.part", folder / ".fedcba9876543210.part", folder / "red.part"
+    for file in (left, running, kept):
+        file.write_text(RED)
+    for file in (left, kept):
+        os.utime(file, (0, 0))
+    app_with_documents(tmp_path).state.service.documents.close()
+    assert files_in(folder) == [running, kept]
+
+
 async def test_what_changes_on_the_disk_is_indexed_while_questions_are_asked(
     app: FastAPI, client: httpx.AsyncClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
