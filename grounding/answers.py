@@ -41,6 +41,8 @@ TELLING = frozenset(
     same there through under up we you""".split()
 )
 THOUSANDS = re.compile(r"\d,\d{3}\b")
+CURRENCIES = {"€": "eur", "$": "usd", "£": "gbp", "euro": "eur", "euros": "eur", "dollar": "usd", "dollars": "usd"}
+CURRENCY = re.compile(r"[€$£]|\b(?:euros?|dollars?|eur|usd|gbp|chf)\b", re.IGNORECASE)
 LETTERS = re.compile(r"[^\W\d_]\w*")
 OFFICE = re.compile(
     r"\b(?:since|until|elected|appointed|became|succeed\w*|replaced|won|wins|champions?|season|edition)\b",
@@ -129,6 +131,10 @@ def agree(one: str, other: str, question: str) -> bool | None:
     a, b = own_words(one, question) or stems(one), own_words(other, question) or stems(other)
     if said or not a or not b or _denies(one) != _denies(other):
         return None
+    found = (CURRENCY.findall(text.casefold()) for text in (one, other))
+    currencies = [{CURRENCIES.get(name, name) for name in each} for each in found]
+    if all(currencies) and currencies[0].isdisjoint(currencies[1]):
+        return False
     if a <= b or b <= a:
         return True
     if plain_figures(one) and plain_figures(other):

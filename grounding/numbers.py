@@ -27,6 +27,7 @@ FORMULAE = frozenset("CO2 H2 H2O O2 O3 N2 N2O NO2 SO2 CH4".split())
 ABOUT = re.compile(
     r"(?:about|around|approximately|approx\.|roughly|nearly|almost|over|under|than|some|circa|ca\.|just|~|≈)\s*[$€£]?$"
 )
+LIMIT = re.compile(r"\b(?:not?|never)\s+\w+\s+than\s*[$€£]?$")  # not more than 30 days is as exact as 30 days
 AMOUNT = re.compile(r"(?<![\w.,])(\d+(?:\.\d+)?)(?![\d.,]*\d|[a-zºª])(?:[\s-]+([^\W\d_]+))?", re.IGNORECASE)
 SCALE_WORD = re.compile(rf"[\s-]+({'|'.join(SCALES)})\b", re.IGNORECASE)
 SUFFIX = re.compile(rf"\s?({'|'.join(SUFFIXES)})\b", re.IGNORECASE)
@@ -171,7 +172,8 @@ def _follows(claim: str, match: re.Match[str], facts: Facts, listed: int) -> boo
         return facts.has_one(unit[1][: max(3, len(unit[1]) - 2)])
     if re.match(r"\s*(?:%|per\s?cent)", after) and value / 100 in _neighbours(value / 100, facts.values):
         return True
-    if ABOUT.search(fold(before)) and any(abs(x - value) <= 0.05 * value for x in _neighbours(value, facts.values)):
+    is_rough = ABOUT.search(fold(before)) and not LIMIT.search(fold(before))
+    if is_rough and any(abs(x - value) <= 0.05 * value for x in _neighbours(value, facts.values)):
         return True
     decimals = len(figure.partition(".")[2])
     if not scaled and (decimals or value >= 10) and _is_rounded(value, decimals, facts.fractions):

@@ -26,9 +26,9 @@ _YEAR = re.compile(r"(?:1[5-9]|20)\d\d")
 def read_csv(text: str) -> list[Section]:
     """Return a section of ``column: value`` lines for each row that holds a value, with the places of its cells.
 
-    Rows count from 1 below the header, without blank lines. A value that is a printed list of strings becomes its
-    items, with a blank line between them. Raises ``ValueError``, whose message completes a sentence that begins with
-    the file's name.
+    What stands above the header is a section without a row. Rows count from 1 below the header, without blank lines. A
+    value that is a printed list of strings becomes its items, with a blank line between them. Raises ``ValueError``,
+    whose message completes a sentence that begins with the file's name.
     """
     separator, text = _declared_separator(text)
     limit = csv.field_size_limit(_FIELD_LIMIT)
@@ -40,11 +40,13 @@ def read_csv(text: str) -> list[Section]:
         csv.field_size_limit(limit)
     if not records:
         return []
-    names, records = _header(records)
+    above = _lines_above(records)
+    title = "\n".join(" ".join(filter(None, record)) for record in records[:above])
+    names, records = _header(records[above:])
     if not records:
         raise NoTextError("has a header and no rows: put rows into it, or leave it out")
     sections = (_section(number, names, record) for number, record in enumerate(records, 1))
-    return [section for section in sections if section.text]
+    return [section for section in (Section(title), *sections) if section.text]
 
 
 def _records(text: str, separator: str) -> Iterator[list[str]]:
@@ -78,6 +80,20 @@ def find_separator(text: str) -> str:
         if width > 1 and score > best_score:
             best, best_score = separator, score
     return best
+
+
+def _lines_above(records: list[list[str]]) -> int:
+    """Return how many records stand above the header, such as a title, each by two cells narrower than most records.
+
+    There are none unless all of some column is numbers below the header: so a first row is not taken for it.
+    """
+    widths = [max((at for at, cell in enumerate(record, 1) if cell), default=0) for record in records[:_SAMPLE]]
+    usual = max(Counter(widths).items(), key=lambda item: (item[1], item[0]))[0]
+    above = next(index for index, width in enumerate(widths) if width >= usual - 1)  # R names no column of row names
+    header, below = records[above][: widths[above]], records[above + 1 : _SAMPLE]
+    columns = ([record[at] for record in below if at < len(record) and record[at]] for at in range(len(header)))
+    has_names = all(header) and not any(map(_NUMBER.match, header))
+    return above if has_names and any(cells and all(map(_NUMBER.match, cells)) for cells in columns) else 0
 
 
 def _header(records: list[list[str]]) -> tuple[list[str], list[list[str]]]:

@@ -65,6 +65,38 @@ def test_tables_of_many_programs(name: str) -> None:
     assert rows(text) == list(enumerate(wanted, 1))
 
 
+BANK = """Umsätze Girokonto;;;;
+Konto:;DE12 3456;;;
+Zeitraum:;01.01.2024 - 31.01.2024;;;
+
+Buchungstag;Empfänger;Zweck;Betrag;
+02.01.2024;REWE;;-12,50;
+03.01.2024;Lohn;Januar;1.200,00;
+"""
+
+
+def test_lines_above_the_header_are_neither_names_nor_rows() -> None:
+    assert rows(BANK) == [
+        (None, "Umsätze Girokonto\nKonto: DE12 3456\nZeitraum: 01.01.2024 - 31.01.2024"),
+        (1, "Buchungstag: 02.01.2024\nEmpfänger: REWE\nBetrag: -12,50"),
+        (2, "Buchungstag: 03.01.2024\nEmpfänger: Lohn\nZweck: Januar\nBetrag: 1.200,00"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "mpg,cyl\nFiat,NA,NA\nSaab,21,6\nSeat,22,4\n",  # as R writes it: the header lacks the column of row names
+        "mpg,cyl,hp\nFiat,NA,NA,NA\nSaab,21,6,90\n",
+        "name,,,\nAda,1,2,3\nAlan,4,5,6\n",
+        "name,,,\nAda,x,y,z\nAlan,u,v,w\n",
+        "note\n1,2,3,4\n5,6,7,8\n",
+    ],
+)
+def test_a_header_that_is_narrower_than_its_rows_stays_one(text: str) -> None:
+    assert [row for row, _ in rows(text)] == list(range(1, text.count("\n")))
+
+
 def test_a_printed_list_of_strings_becomes_its_items() -> None:
     cell = str(["First passage.\nSecond line.", "It's another."]).replace('"', '""')
     assert rows(f'context\n"{cell}"\n') == [(1, "context: First passage.\nSecond line.\n\nIt's another.")]
