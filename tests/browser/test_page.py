@@ -176,6 +176,11 @@ def test_an_abstention_says_what_was_tried_and_what_may_help(page: Page) -> None
     with page.expect_request(lambda one: one.method == "POST") as sent:
         page.get_by_role("button", name="Search for more passages").click()
     assert sent.value.post_data_json == {"question": UNANSWERED, "k": 12}
+    page.get_by_role("button", name="Answer without documents").click()
+    expect(page.locator(".outcome")).not_to_contain_text("No answer in the documents")
+    with page.expect_request(lambda one: one.method == "POST") as sent:
+        ask(page, BREAK)
+    assert sent.value.post_data_json == {"question": BREAK}, "what is asked next is searched for as before"
 
 
 def test_a_model_that_fails_and_a_run_that_is_forgotten_are_told_in_a_sentence(
