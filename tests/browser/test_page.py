@@ -237,7 +237,10 @@ def test_a_document_is_added_seen_while_it_is_indexed_chosen_and_removed(
 
     page.get_by_role("button", name="Documents", exact=True).click()
     page.get_by_role("button", name="Remove mill.txt").click()
+    page.route("**/api/documents/mill.txt", lambda route: route.fulfill(status=400, json={}), times=1)
     page.get_by_role("button", name="Remove mill.txt: press again to confirm").click()
+    expect(page.locator("#documents-problem")).to_contain_text("400")
+    page.get_by_role("button", name="Remove mill.txt: press again to confirm").click(timeout=5_000)
     expect(page.locator("#listed li", has_text="mill.txt")).to_have_count(0)
 
 
