@@ -176,6 +176,11 @@ def test_an_abstention_says_what_was_tried_and_what_may_help(page: Page) -> None
     with page.expect_request(lambda one: one.method == "POST") as sent:
         page.get_by_role("button", name="Search for more passages").click()
     assert sent.value.post_data_json == {"question": UNANSWERED, "k": 12}
+    page.get_by_role("button", name="Answer without documents").click()
+    expect(page.locator(".outcome")).not_to_contain_text("No answer in the documents")
+    with page.expect_request(lambda one: one.method == "POST") as sent:
+        ask(page, BREAK)
+    assert sent.value.post_data_json == {"question": BREAK}, "what is asked next is searched for as before"
 
 
 def test_a_model_that_fails_and_a_run_that_is_forgotten_are_told_in_a_sentence(
@@ -232,7 +237,10 @@ def test_a_document_is_added_seen_while_it_is_indexed_chosen_and_removed(
 
     page.get_by_role("button", name="Documents", exact=True).click()
     page.get_by_role("button", name="Remove mill.txt").click()
+    page.route("**/api/documents/mill.txt", lambda route: route.fulfill(status=400, json={}), times=1)
     page.get_by_role("button", name="Remove mill.txt: press again to confirm").click()
+    expect(page.locator("#documents-problem")).to_contain_text("400")
+    page.get_by_role("button", name="Remove mill.txt: press again to confirm").click(timeout=5_000)
     expect(page.locator("#listed li", has_text="mill.txt")).to_have_count(0)
 
 

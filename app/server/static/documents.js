@@ -130,6 +130,7 @@ function removal(one) {
         await refresh();
         byId("documents-title").focus();
       } catch (error) {
+        made.disabled = false;
         showProblem(byId("documents-problem"), error);
       }
     },

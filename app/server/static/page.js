@@ -122,10 +122,6 @@ async function ask(question, more = {}) {
 
 function askAgain(options, question) {
   byId("question").value = question;
-  for (const [name, value] of Object.entries(options)) {
-    const field = byId("choices").querySelector(`[name="${name}"]`);
-    if (field) field.value = value;
-  }
   scrollTo(0, 0);
   return ask(question, options);
 }
