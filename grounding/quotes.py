@@ -23,9 +23,11 @@ CONTEXT_WEIGHT = 0.25
 
 
 def find_quote(
-    claim: str, passages: Sequence[Passage], question: str = "", context: str = "", least: float = LEAST_COVERAGE
+    claim: str, passages: Sequence[Passage], question: str = "", context: str = "", least: float | None = None
 ) -> Quote | None:
-    """Return the sentence or two consecutive ones that cover most of the claim's words; None if at most ``least``.
+    """Return the sentence or two consecutive ones that cover most of the claim's words; None if at most half.
+
+    ``least`` is another share than the half.
 
     Words of the question count half: a claim echoes them, so they are weaker evidence. Words of the claim's context
     break ties among the spans that cover it. Among equals the shorter span wins, then the earlier passage.
@@ -36,7 +38,7 @@ def find_quote(
     Where the words cannot be compared, since claim, question and passages are in several languages or in one without
     stems, the best span is returned however little it covers, or else the beginning of the first passage.
     """
-    found = _best_span(claim, passages, question, context, least=least)
+    found = _best_span(claim, passages, question, context, least=LEAST_COVERAGE if least is None else least)
     if found is not None:
         return found
     languages = languages_of([claim, question, *(passage["text"] for passage in passages)])

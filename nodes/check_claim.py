@@ -10,7 +10,7 @@ from grounding.answers import both_ways, is_yes_or_no
 from grounding.claims import LONGEST_CLAIM, Statement, with_lead_in
 from grounding.conditions import states_condition_as_fact
 from grounding.language import language_of
-from grounding.quotes import LEAST_COVERAGE, find_quote, find_second_quote, missing_facts
+from grounding.quotes import find_quote, find_second_quote, missing_facts
 from models.calibration import expit, logit
 from nodes.concurrency import gather, off_loop
 from nodes.reasons import explained, of_support
@@ -119,7 +119,7 @@ def rule(one: Statement, passages: Sequence[Passage], question: str, elsewhere: 
     if missing:
         return f"{', '.join(missing)} stands in no passage."
     # A bare yes or no has no words of its own.
-    said, least = (question, 0.0) if is_yes_or_no(one.text) else (one.text, LEAST_COVERAGE)
+    said, least = (question, 0.0) if is_yes_or_no(one.text) else (one.text, None)
     quote = find_quote(said, passages, question, one.context, least)
     if quote is None:
         return "No passage says this."
