@@ -10,6 +10,7 @@ STOP_WORDS = frozenset(
     these they this those through to too under until up upon very was we were what when where which while who
     whom why will with would you your""".split()
 )
+YES_NO, YES_NO_IN_CHINESE = "yes|no|ja|nein|oui|non|sí", "是的?|不是?|否"  # as parts of patterns
 RAISED_DIGITS = "[¹²³⁰⁴-⁹]"  # of an exponent, or of the number of a note
 
 # Chinese characters, Japanese kana and Korean syllables.

@@ -24,8 +24,7 @@ GRACE_SECONDS = 0.5  # after the deadline, at which model calls end by themselve
 log = logging.getLogger("selfrag.graph")
 FIRST, LAST = ("contextualize", "decide"), "finish"
 Update = dict[str, Any]
-# It returns a partial update, in which it may say under ``decided``, for the path, what it decided, and under
-# ``failure`` for which failure of the model the run ends.
+# It returns a partial update. ``decided`` in it goes into the path; ``failure``, one of the model, ends the run.
 Node = Callable[[SelfRAGState, Services, Runtime[Context]], Awaitable[Any]]
 
 # Kept back for the nodes that follow, so that a run which ends early can still end with a checked answer. The least

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from core.types import Passage, Quote
-from core.words import STOP_WORDS
+from core.words import STOP_WORDS, YES_NO, YES_NO_IN_CHINESE
 from grounding.amounts import UNITS, plain_figures, plain_text, quantities
 from grounding.capitals import names
 from grounding.dates import YEAR, dates, without_dates
@@ -49,7 +49,7 @@ OFFICE = re.compile(
     re.IGNORECASE,
 )
 CODE = re.compile(r"(?<![\w-])(?=[^\W\d_])(?=[\w-]*\d)[\w-]+")  # PX-40, Q3
-BARE = re.compile(r"\W*(yes|no|ja|nein|oui|non|sí|是的?|不是?|否)\b\W*", re.IGNORECASE)
+BARE = re.compile(rf"\W*({YES_NO}|{YES_NO_IN_CHINESE})\b\W*", re.IGNORECASE)
 OPPOSITES = {"yes": "no", "no": "yes", "ja": "nein", "nein": "ja", "oui": "non", "non": "oui", "sí": "no"}
 OPPOSITES |= dict.fromkeys(("是", "是的"), "不是")
 YES_OR_NO = re.compile(r"\W*(yes|no)\b(?!\s+\w)", re.IGNORECASE)  # and not "no permit"

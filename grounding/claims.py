@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from core.words import YES_NO, YES_NO_IN_CHINESE
 from grounding.sentences import Line, lines, sentences, sentences_of
 
 LONGEST_CLAIM = 4000  # characters, with its context: twice a whole draft of prose; a longer one is not checked
@@ -13,7 +14,7 @@ REFERS = re.compile(
     r"\W*(?:he|she|it|they|this|these|those|his|her|its|their|both|such|the\s+(?:former|latter|same))\b", re.IGNORECASE
 )
 INTERJECTION = re.compile(
-    r"^(?:(?:yes|no|correct|right|certainly|indeed|sure|exactly|true|false|ja|nein|oui|non|sí)[.!]|(?:是的?|不是?|否)[。！])$",
+    rf"^(?:(?:{YES_NO}|correct|right|certainly|indeed|sure|exactly|true|false)[.!]|(?:{YES_NO_IN_CHINESE})[。！])$",
     re.IGNORECASE,
 )
 

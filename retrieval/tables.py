@@ -177,7 +177,7 @@ def kind_of(cells: Sequence[str | None], marks: Container[str] = ()) -> tuple[Ki
 
     day_of = partial(day, day_first=is_day_first(sample))
     kinds: tuple[tuple[Kind, Callable[[str], Any]], ...] = (("number", figure), ("date", day_of))
-    for kind, value_of in kinds[not _have_one_unit(sample) :]:
+    for kind, value_of in kinds if _have_one_unit(sample) else kinds[1:]:
         if sum(value_of(cell) is not None for cell in sample) >= TYPED * max(len(sample), 1):
             values = {cell: value_of(cell) for cell in distinct}
             return kind, [values.get(cell or "") for cell in cells]
@@ -344,8 +344,8 @@ def _rows_found(connection: sqlite3.Connection, table: Table, query: "exp.Select
     by = [one for one, _ in order]
     shown = [one for one in [*shown, *by] if not isinstance(one, exp.Star)]
     selected = _of_rows(query, [*by, *shown])
-    for one in by[: most is not None]:
-        selected = selected.where(one.is_(exp.null()).not_())  # an empty cell is not the least
+    if by and most is not None:
+        selected = selected.where(by[0].is_(exp.null()).not_())  # an empty cell is not the least
     if order:
         ordered = (exp.Ordered(this=one.copy(), desc=desc, nulls_first=False) for one, desc in order)
         selected = selected.order_by(*ordered)

@@ -16,7 +16,7 @@ LEVELS: dict[str, SupportLevel] = {"fully supported": "fully", "partially suppor
 DESCENDING: tuple[SupportLevel, ...] = ("fully", "partially", "no")
 SUPPORT_FIRST: dict[SupportLevel | None, int] = {"fully": 3, "partially": 1}
 HARD_TIER = 4
-# The nodes without whose verdicts a no is not proven: an unknown route is searched for, an unknown rating is useful.
+# Nodes whose verdicts an abstention rests on. Without a route there is a search; without a rating a draft is useful.
 PROVING = ("query_table", "grade_documents", "rewrite_query", "hallucination_check")
 LONGEST_CLAIM_SHOWN = 200
 TAKEN = "The answer has those of its statements that are supported and say something new."
@@ -164,9 +164,9 @@ def outcome_of(state: SelfRAGState, context: Context) -> tuple[Outcome, StopReas
 
 
 def failure_of(state: SelfRAGState) -> str | None:
-    """Return the model's failure for which an abstention is not proven; None if there is none, or a limit came first.
+    """Return the model's failure that makes an abstention unfounded; None if there is none, or a limit came first.
 
-    One verdict that is missing is enough: it is of what might have been the answer.
+    One missing verdict is enough: it may be the one on the answer.
     """
     if state["stops"]:
         return state["stops"][0]["failure"]

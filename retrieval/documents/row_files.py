@@ -63,9 +63,9 @@ def _declared_separator(text: str) -> tuple[str | None, str]:
 
 
 def find_separator(text: str) -> str:
-    """Return the separator for which most records have the same number of cells, at least two; a comma only alone.
+    """Return the separator for which most records have the same number of cells, at least two.
 
-    12,50;3,20 are two cells.
+    Where a comma and another fit as well, it is the other: 12,50;3,20 are two cells.
     """
     sample = text[:_SAMPLE_SIZE]
     best, best_score = ",", (0.0, False, 0)
@@ -83,9 +83,9 @@ def find_separator(text: str) -> str:
 
 
 def _lines_above(records: list[list[str]]) -> int:
-    """Return how many records stand above the header, such as a title, each by two cells narrower than most records.
+    """Return how many records stand above the header, such as a title: they lack at least two cells of the usual width.
 
-    There are none unless all of some column is numbers below the header: so a first row is not taken for it.
+    It is 0 unless the cells of some column below the header are all numbers: else a row of data could pass for it.
     """
     widths = [max((at for at, cell in enumerate(record, 1) if cell), default=0) for record in records[:_SAMPLE]]
     usual = max(Counter(widths).items(), key=lambda item: (item[1], item[0]))[0]

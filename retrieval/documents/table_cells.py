@@ -8,7 +8,7 @@ from retrieval.documents.headings import lines_of
 from retrieval.documents.loaded import CELLS, Cell, Loaded
 
 _BETWEEN, _AFTER_NAME = " | ", ": "
-_FEWEST = 2  # cells of a row, unless it is one of a column that other rows have, and rows of a table
+_FEWEST = 2  # cells of a row, and rows of a table; one cell alone is a row if other rows name its column
 _LONGEST_NAME = 80  # characters
 
 
@@ -28,13 +28,14 @@ def cells_of(text: str) -> Iterator[Cell]:
     """
     if _BETWEEN not in text:
         return
-    named = {name for cells in _rows(text) if len(cells) >= _FEWEST for name in _names(text, cells)}
+    rows = [_row(start, line) for start, line in lines_of(text)]
+    named = {name for cells in rows if len(cells) >= _FEWEST for name in _names(text, cells)}
 
     def is_row(cells: list[tuple[int, int, int]]) -> bool:
         return len(cells) >= _FEWEST or not named.isdisjoint(_names(text, cells))
 
     row = 0
-    for table, (is_table, lines) in enumerate(groupby(_rows(text), key=is_row)):
+    for table, (is_table, lines) in enumerate(groupby(rows, key=is_row)):
         found = list(lines) if is_table else []
         is_whole = all(len(set(one)) == len(one) for one in (_names(text, cells) for cells in found))
         if len(found) >= _FEWEST and is_whole and any(len(cells) >= _FEWEST for cells in found):
@@ -45,10 +46,6 @@ def cells_of(text: str) -> Iterator[Cell]:
 
 def _names(text: str, cells: list[tuple[int, int, int]]) -> list[str]:
     return [text[start : max(start, middle)] for start, middle, _ in cells]
-
-
-def _rows(text: str) -> Iterator[list[tuple[int, int, int]]]:
-    return (_row(start, line) for start, line in lines_of(text))
 
 
 def _row(begin: int, line: str) -> list[tuple[int, int, int]]:

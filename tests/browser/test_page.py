@@ -27,7 +27,6 @@ from retrieval.library.library import Library
 from retrieval.sandbox.pages import PageReader
 from tests.browser.conftest import NARROW, WIDE, Seen
 from tests.browser.world import BREAK, CLAIMS, DEPOSIT, PARKING, PLAN, ROW, TABLE, TWO, UNANSWERED, World
-from tests.integration.openai_server import Asked
 
 Open = Callable[..., tuple[Page, Seen]]
 BUDGET = 200_000  # bytes of the page and all that it loads
@@ -85,16 +84,7 @@ def test_a_question_is_watched_until_its_answer_shows_each_verdict(world: World,
 
 
 def test_each_segment_of_a_long_answer_is_shown_with_its_quote_when_it_is_accepted(world: World, page: Page) -> None:
-    drafts: list[Asked] = []
-    free = threading.Event()
-
-    def hold_the_third(asked: Asked) -> None:
-        if asked.kind == "draft":
-            drafts.append(asked)
-            if len(drafts) > 2:
-                free.wait(30)
-
-    world.model.always = hold_the_third
+    world.model.hold("draft", after=2)
     ask(page, "Summarise the rent, the deposit and the notice of the tenant")
     shown = page.locator(".segments summary")
     expect(shown).to_have_count(2)
@@ -102,7 +92,7 @@ def test_each_segment_of_a_long_answer_is_shown_with_its_quote_when_it_is_accept
     expect(page.locator(".segments details[open]")).to_contain_text("lease-summary.txt")
     require_accessible(page, "a long answer under way")
     said = shown.all_inner_texts()
-    free.set()
+    world.model.release()
     for text in said:
         expect(page.locator(".answer")).to_contain_text(text)
     expect(page.locator(".segments")).to_have_count(0)

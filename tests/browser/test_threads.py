@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from functools import partial
@@ -18,7 +17,6 @@ from app.conversations.store import Threads
 from tests.browser.conftest import NARROW, WIDE, Seen
 from tests.browser.test_page import Open, ask, require_accessible
 from tests.browser.world import BREAK, DEPOSIT, PARKING, UNANSWERED, World
-from tests.integration.openai_server import Asked
 
 FOLLOW_UP = "And what about the deposit?"
 ADDRESS = re.compile(r"#/threads/[\w-]+$")
@@ -308,23 +306,14 @@ def test_a_thread_that_was_asked_for_before_is_not_shown_over_what_came_since(pa
 
 def test_segments_are_shown_once_when_the_server_is_started_again(world: World, page: Page, seen: Seen) -> None:
     seen.expected = "net::ERR_"
-    drafts: list[Asked] = []
-    free = threading.Event()
-
-    def hold_the_third(asked: Asked) -> None:
-        if asked.kind == "draft":
-            drafts.append(asked)
-            if len(drafts) > 2:
-                free.wait(30)
-
-    world.model.always = hold_the_third
+    world.model.hold("draft", after=2)
     ask(page, "Summarise the rent, the deposit and the notice of the tenant")
     expect(page.locator(".segments summary")).to_have_count(2)
     with page.expect_response(re.compile("/events$")):
         world.restart()
     expect(page.locator("#steps .running")).to_have_count(1)
     expect(page.locator(".segments summary")).to_have_count(2)
-    free.set()
+    world.model.release()
 
 
 def test_a_question_goes_on_when_the_server_is_started_again(world: World, page: Page, seen: Seen) -> None:

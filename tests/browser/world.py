@@ -94,12 +94,16 @@ class Model(OpenAIServer):
         self.pause = 0.0
         self.broken = False
         self._free = threading.Event()
+        self._passed: list[Asked] = []
+        self._after = 0
         super().__init__(policy=Lawyer())
         self.always = self._fault
 
-    def hold(self, kind: str) -> None:
+    def hold(self, kind: str, after: int = 0) -> None:
+        """Wait before each reply of this kind but the first ``after`` ones."""
         self._free.clear()
-        self.held = kind
+        self._passed.clear()
+        self.held, self._after = kind, after
 
     def release(self) -> None:
         self.held = ""
@@ -107,7 +111,9 @@ class Model(OpenAIServer):
 
     def _fault(self, asked: Asked) -> Fault | None:
         if asked.kind == self.held:
-            self._free.wait(30)
+            self._passed.append(asked)
+            if len(self._passed) > self._after:
+                self._free.wait(30)
         if self.broken:
             return Fault(carry=lambda wire: replace(wire, status=401, pieces=(b'{"error": {"message": "No."}}',)))
         pause = self.pause
