@@ -3,7 +3,7 @@
 import asyncio
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from langgraph.runtime import Runtime
 
@@ -34,30 +34,41 @@ BARE_NUMBER = re.compile(r"[-\d.e]+")
 FENCE = re.compile(r"```(?:sql)?|```", re.IGNORECASE)
 
 
+class Named(NamedTuple):
+    """The texts of a table that a question names, with the key of their column, and the question's other words."""
+
+    cells: dict[str, str]
+    rest: str
+
+
 async def query_table(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
     """Draft the result of the query, each row of it a claim with the rows of the table that carry it.
 
-    Where there is no such query, the rows that were found are graded instead; but not for a question that compares,
-    counts or adds up, which only all rows answer.
+    Where there is no such query, the rows that were found are graded instead; but not for a question that counts,
+    adds up or compares rows which it names: only all rows answer it, or a comparison that the model gets wrong.
     """
     question, within = standalone_question(state), cast("TableFound", state["table"])
     table = await cast("PrefetchingRetriever", services.retriever).table_of(within["source"], within["number"])
     if table is None:
         return {"table": None, "decided": {"query": None, "accepted": False}}
     described = as_data(await asyncio.to_thread(description, table, question))
-    query, found, why = await _found(table, described, question, services)
+    named = await asyncio.to_thread(named_cells, table, question)
+    query, found, why = await _found(table, described, question, named, services)
     verdict = None
     if found:
         verdict = await services.critic.choose(FITS, table=described, question=as_data(question), query=as_data(query))
         verdict = FITS.apply_threshold(verdict, runtime.context.effective_thresholds.fits)
     decided = {"query": query, "result": found.result if found else None, "failed": why, "verdict": verdict}
     if not found or not verdict or not FITS.is_positive(verdict):
-        searched = not needs_all_rows(question) and not (found and found.is_computed)
-        return {"table": None if searched else within, "decided": decided | {"accepted": False}}
+        compares = len(set(named.cells.values())) < len(named.cells)
+        unread = compares or needs_all_rows(question) or (found and found.is_computed)
+        return {"table": within if unread else None, "decided": decided | {"accepted": False}}
     return _drafted(table, found, verdict, state) | {"decided": decided | {"accepted": True}}
 
 
-async def _found(table: Table, described: str, question: str, services: Services) -> tuple[str, Found | None, str]:
+async def _found(
+    table: Table, described: str, question: str, named: Named, services: Services
+) -> tuple[str, Found | None, str]:
     """Return the query, what it finds, and why it finds nothing; one that fails is written once more."""
     query = why = ""
     for prompt in (QUERY_TABLE, REQUERY_TABLE):
@@ -69,21 +80,20 @@ async def _found(table: Table, described: str, question: str, services: Services
         if query.casefold().strip(".") == NO_QUERY:
             return query, None, why
         try:
-            return *await asyncio.to_thread(tried, table, query, question), ""
+            return *await asyncio.to_thread(tried, table, query, question, named), ""
         except QueryError as error:
             why = str(error)
     return query, None, why
 
 
-def tried(table: Table, query: str, question: str) -> tuple[str, Found]:
+def tried(table: Table, query: str, question: str, named: Named) -> tuple[str, Found]:
     """Return the query, perhaps of fewer rows, and what it finds.
 
     Raises `QueryError` also where that cannot be what the question asks for.
     """
-    cells, rest = named_cells(table, question)
-    query = of_named_rows(table, cells, query)
+    query = of_named_rows(table, named.cells, query)
     found = run(table, parsed(query, table))
-    if problem := left_out(cells, rest, query) or added(question, query) or other_kind(table, question, found):
+    if problem := left_out(*named, query) or added(question, query) or other_kind(table, question, found):
         raise QueryError(problem)
     return query, found
 
@@ -115,8 +125,8 @@ def left_out(cells: Iterable[str], rest: str, query: str) -> str:
     return f"It leaves out {', '.join(missing)}, which the question names." if missing else ""
 
 
-def named_cells(table: Table, question: str) -> tuple[dict[str, str], str]:
-    """Return the texts of the table that the question names, with the key of their column; and its other words."""
+def named_cells(table: Table, question: str) -> Named:
+    """Find the texts of the table that the question names."""
     asked, named = question.casefold(), {}
     texts = [(index, one.key) for index, one in enumerate(table.columns) if one.kind == "text"]
     cells = {cell: key for row in table.cells for index, key in texts if (cell := row[index])}
@@ -125,7 +135,7 @@ def named_cells(table: Table, question: str) -> tuple[dict[str, str], str]:
         if place:
             asked = asked[: place.start()] + " " * len(cell) + asked[place.end() :]
             named[cell] = cells[cell]
-    return named, asked
+    return Named(named, asked)
 
 
 def _misses(query: str, cell: str) -> bool:

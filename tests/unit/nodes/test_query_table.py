@@ -135,15 +135,21 @@ async def test_a_result_of_another_kind_than_is_asked_for_is_none(question: str,
 
 @pytest.mark.parametrize(("selects", "fits"), [(["none"], "fits"), ([ORDER], "differs"), (["x", "none"], "fits")])
 @pytest.mark.parametrize(
-    ("question", "left"), [(MOST, True), ("¿Cuántas estaciones hay?", True), ("Is Alder on the Red line?", False)]
+    ("question", "left"),
+    [
+        (MOST, True),
+        ("¿Cuántas estaciones hay?", True),
+        ("Is Alder on the Red line?", False),
+        ("Is Alder higher than Cedar on the Red line?", True),
+    ],
 )
 async def test_without_a_query_what_only_all_rows_answer_is_not_read_from_some(
     selects: list[str], fits: str, question: str, left: bool
 ) -> None:
     if question != MOST:
-        selects = [
-            one.replace(ORDER, "SELECT line FROM data WHERE station = 'Alder' AND line = 'Red'") for one in selects
-        ]
+        stations = "'Alder', 'Cedar'" if "Cedar" in question else "'Alder'"
+        select = "SELECT line FROM data WHERE station IN (X) AND line = 'Red'".replace("X", stations)
+        selects = [one.replace(ORDER, select) for one in selects]
     update = await asked(question, *selects, fits=fits)
     assert "drafts" not in update
     assert (update["table"] is not None) is left
