@@ -93,7 +93,7 @@ async def figures_of(folder: Path, name: str, options: Any) -> dict[str, Any]:
         settings = Settings(selfrag_model_path=ensure(CHAT_MODEL, settings.models_folder))
     examples = usable(load(folder / "questions.jsonl", options.out / "documents").examples)[: options.most]
     async with SelfRAG.open(folder / "documents", settings=settings, screen=Screen()) as rag:
-        with Replies(options.out / f"{folder.name}-{name}.jsonl") as replies:
+        with Replies(options.out / f"{folder.name}-{'file' if own_file else 'embedded'}.jsonl") as replies:
             recorded, _ = over_chats(rag.services, lambda chat: RecordedChat(chat, replies, Calls(UNBOUNDED)))
             asked = replace(recorded, critic=changed(cast("Critic", recorded.critic)))
             trials = await trials_of(asked, rag.context, examples, progress(folder, name))
