@@ -19,9 +19,11 @@ POSITION = (
     r"premi(?:er|ère)s?|derni(?:er|ère)s?",
     r"primer[oa]?s?|últim[oa]s?",
 )
+ASKED = "which|who|welche[rsnm]?|wer|quel(?:le)?s?|qui|qué|quién"
 THAN = (
     r"more|less|fewer|higher|lower|larger|smaller|over|under|above|below|at (?:least|most)|between|exceed\w*",
     "all|each|every|list",
+    rf"better|worse|\w{{3,}}er (?:than|als)|(?:{ASKED})\b[^?]*\w{{3,}}er\b[^?]*\b(?:or|oder)",
     r"mehr|weniger|höher|niedriger|größer|kleiner|über|unter|mindestens|höchstens|zwischen|alle|jede\w*",
     "plus|moins|supérieure?s?|inférieure?s?|entre|tou(?:te)?s|chaque",
     r"más|menos|superior\w*|inferior\w*|entre|tod[oa]s|cada",
@@ -32,7 +34,7 @@ def _compiled(words: str, unspaced: str) -> re.Pattern[str]:
     return re.compile(rf"\b(?:{words})\b|{unspaced}", re.IGNORECASE)
 
 
-WHICH = re.compile(r"(?:which|who|welche[rsnm]?|wer|quel(?:le)?s?|qui|qué|quién)\b", re.IGNORECASE)
+WHICH = re.compile(rf"(?:{ASKED})\b", re.IGNORECASE)
 DIFFERENCE = _compiled("difference|many more|much more|Unterschied|Differenz|différence|diferencia", "差")
 COUNTED = _compiled(HOW_MANY, "几|多少")
 ADDED = _compiled(TOGETHER, "总|共")
@@ -63,6 +65,12 @@ def asks_for_difference(question: str) -> bool:
 def asks_how_many(question: str) -> bool:
     """Whether the question asks how many there are."""
     return COUNTED.search(question) is not None
+
+
+def counted_things(question: str) -> str:
+    """Return the two words after "how many", which name what is counted; empty where nothing is."""
+    match = COUNTED.search(question)
+    return " ".join(question[match.end() :].split()[:2]) if match else ""
 
 
 def asks_for_total(question: str) -> bool:

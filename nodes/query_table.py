@@ -10,11 +10,18 @@ from langgraph.runtime import Runtime
 from core.text import shortened
 from core.types import Claim, Draft, Queried, Quote, TableFound, Verdict
 from grounding.amounts import plain_figures
-from grounding.comparisons import asks_for_difference, asks_for_total, asks_how_many, asks_which, needs_all_rows
+from grounding.comparisons import (
+    asks_for_difference,
+    asks_for_total,
+    asks_how_many,
+    asks_which,
+    counted_things,
+    needs_all_rows,
+)
 from grounding.language import language_of
 from grounding.stems import stems
 from nodes.finish import wording_of
-from nodes.retrieve import as_passage, each_once
+from nodes.retrieve import as_passage, each_once, identity_of
 from prompts.delimiters import as_data
 from prompts.query_table import FITS, MAX_TOKENS, NO_QUERY, QUERY_TABLE, REQUERY_TABLE
 from retrieval.tables import DISTINCT, Found, QueryError, Table, figure_text, only_rows, parsed, run
@@ -44,8 +51,8 @@ class Named(NamedTuple):
 async def query_table(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
     """Draft the result of the query, each row of it a claim with the rows of the table that carry it.
 
-    Where there is no such query, the rows that were found are graded instead; but not for a question that counts,
-    adds up or compares rows which it names: only all rows answer it, or a comparison that the model gets wrong.
+    Where there is no such query, the passages that were found are graded instead; but no rows for a question that
+    counts, adds up or compares rows which it names: only all rows answer it, or a comparison that the model gets wrong.
     """
     question, within = standalone_question(state), cast("TableFound", state["table"])
     table = await cast("PrefetchingRetriever", services.retriever).table_of(within["source"], within["number"])
@@ -58,11 +65,18 @@ async def query_table(state: SelfRAGState, services: Services, runtime: Runtime[
     if found:
         verdict = await services.critic.choose(FITS, table=described, question=as_data(question), query=as_data(query))
         verdict = FITS.apply_threshold(verdict, runtime.context.effective_thresholds.fits)
-    decided = {"query": query, "result": found.result if found else None, "failed": why, "verdict": verdict}
+    result = found.result if found else None
+    decided: dict[str, Any] = {"query": query, "result": result, "failed": why, "verdict": verdict}
     if not found or not verdict or not FITS.is_positive(verdict):
         compares = len(set(named.cells.values())) < len(named.cells)
-        unread = compares or needs_all_rows(question) or (found and found.is_computed)
-        return {"table": within if unread else None, "decided": decided | {"accepted": False}}
+        decided |= {"accepted": False}
+        if not compares and not needs_all_rows(question) and not (found and found.is_computed):
+            return {"table": None, "decided": decided}
+        rows = {identity_of(one) for one in table.passages}
+        read = [one for one in state["passages"] if one["id"] not in rows]
+        if read[:1] == state["passages"][:1]:
+            return {"table": None, "passages": read, "decided": decided}
+        return {"table": within, "decided": decided}
     return _drafted(table, found, verdict, state) | {"decided": decided | {"accepted": True}}
 
 
@@ -181,6 +195,10 @@ def other_kind(table: Table, question: str, found: Found) -> str:
     named = [one.key for one in figures if (own := stems(one.name.partition("(")[0])) and own <= asked]
     if asks_how_many(question) and named and not any(one.key in used for one in figures):
         return f"It counts rows, where the question asks for what {named[0]} adds up to."
+    things = stems(counted_things(question))
+    counted = [index for index, one in enumerate(table.columns) if (own := stems(one.name)) and own <= things]
+    if counted and (key := table.columns[counted[0]].key) not in used and table.repeats(counted[0]):
+        return f"It counts rows, where the question asks how many {key} there are: use COUNT(DISTINCT {key})."
     return ""
 
 

@@ -164,17 +164,21 @@ def each_once(passages: Iterable[Passage]) -> list[Passage]:
 
 
 def table_of(passages: Sequence[Passage], found: Iterable[Sequence[Document]]) -> TableFound | None:
-    """Return the table of which the best passage is a row, and half of all passages at least; else None.
+    """Return the table of which half of all passages at least are rows, the first of two; None where there is none.
 
     ``found`` are the documents of each search. Rows of long texts are read as any other passages.
     """
     tables = {identity_of(one): _table(one) for documents in found for one in documents}
-    first, *rest = [tables.get(one["id"]) for one in passages] or [None]
-    return first if first and 2 * (1 + rest.count(first)) >= len(passages) else None
+    rows = Counter(table for one in passages if (table := tables.get(one["id"])))
+    most = rows.most_common(1)
+    if not most or 2 * most[0][1] < len(passages):
+        return None
+    source, number = most[0][0]
+    return TableFound(source=source, number=number)
 
 
-def _table(document: Document) -> TableFound | None:
-    """Return the table whose rows are most of a passage."""
+def _table(document: Document) -> tuple[str, int] | None:
+    """Return the source and number of the table whose rows are most of a passage."""
     sizes: Counter[int] = Counter()
     for table, _, start, middle, end in document.metadata.get(CELLS) or ():
         if end - middle > LONGEST_IN_ROW:
@@ -183,7 +187,7 @@ def _table(document: Document) -> TableFound | None:
     table, size = sizes.most_common(1)[0] if sizes else (0, 0)
     if not size or size < SHARE_OF_PASSAGE * len(document.page_content):
         return None
-    return TableFound(source=str(document.metadata.get("source", "")), number=table)
+    return str(document.metadata.get("source", "")), table
 
 
 def searches_of(state: SelfRAGState, k: int) -> list[Search]:

@@ -153,6 +153,10 @@ class Table:
         marks = [one[1] for row in rows for index in used if (one := MARKED.search(self.cells[row][index] or ""))]
         return [self.notes[mark] for mark in dict.fromkeys(marks) if mark in self.notes]
 
+    def repeats(self, column: int) -> bool:
+        """Whether several rows have the same cell in a column."""
+        return len({row[column] for row in self.cells}) < len(self.cells)
+
     def frequent_cells(self, column: int) -> list[str]:
         """Return the cells of a column, the most frequent first, each once."""
         cells = Counter(row[column] for row in self.cells)
@@ -313,10 +317,19 @@ def _ordered_text(query: "exp.Select", table: Table) -> str:
     return next((name for name in names if name in of_texts), "")
 
 
-def only_rows(query: "exp.Select", column: str, cells: Iterable[str]) -> str:
-    """Return the query of the rows alone in which the column has one of these cells; so are its extremes."""
+def only_rows(query: "exp.Select", column: str, cells: Sequence[str]) -> str:
+    """Return the query of the rows alone in which the column has one of these cells; so are its extremes.
+
+    Of two rows, that with a lower figure than the other becomes the row with the lowest: so the figure is shown.
+    """
     from sqlglot import exp
 
+    condition = where.this if (where := query.args.get("where")) else None
+    if len(cells) == 2 and isinstance(condition, exp.LT | exp.GT) and condition.expression.find(exp.Where):
+        is_higher = isinstance(condition, exp.GT)
+        ordered = exp.Ordered(this=condition.this, desc=is_higher, nulls_first=not is_higher)
+        query.set("where", None)
+        query.order_by(ordered, copy=False).limit(1, copy=False)
     for one in list(query.find_all(exp.Select)):
         if one is query or any(one.find_all(exp.Max, exp.Min)):
             one.where(exp.column(column).isin(*cells), copy=False)

@@ -13,15 +13,19 @@ from tests.stations import MOST, ORDER, Library
 
 
 class Searched(Library):
-    """Finds the first rows, whatever is asked."""
+    """Finds other texts, then the first rows, whatever is asked."""
+
+    def __init__(self, *texts: str) -> None:
+        super().__init__()
+        self.texts = [Document(text, id=text, metadata={"source": "a.txt"}) for text in texts]
 
     async def ainvoke(self, input: str, *, k: int) -> list[Document]:  # noqa: A002
-        return self.passages[:k]
+        return [*self.texts, *self.passages][:k]
 
 
-async def ask(question: str, generator: ScriptedGenerator, **judged: Any) -> SelfRAGState:
+async def ask(question: str, generator: ScriptedGenerator, *texts: str, **judged: Any) -> SelfRAGState:
     critic = ScriptedCritic(otherwise={"retrieve": "retrieve", "fits": "fits", **judged})
-    return await sky.ask(generator, critic, Searched(), question=question)
+    return await sky.ask(generator, critic, Searched(*texts), question=question)
 
 
 async def test_the_answer_ends_with_the_query_and_quotes_its_rows() -> None:
@@ -37,6 +41,18 @@ async def test_what_no_column_says_is_not_answered_from_the_rows_that_were_found
     final = await ask("Which station has the most visitors?", ScriptedGenerator(selects=["none"]))
     assert (final["outcome"], final["stop_reason"]) == ("abstained", "nothing_relevant")
     assert nodes_of(final) == ["decide", "retrieve", "query_table", "finish"]
+
+
+@pytest.mark.parametrize(("select", "read"), [(ORDER, "query_table"), ("none", "generate")])
+async def test_where_other_texts_come_first_they_are_read_without_the_rows_if_no_query_fits(
+    select: str, read: str
+) -> None:
+    texts = ["The busiest station of all is Elm.", "Elm has the most platforms: 20."]
+    generator = ScriptedGenerator(selects=[select], drafts=["Elm has the most platforms: 20."])
+    judged = {"relevance": "relevant", "support": "fully supported", "usefulness": "5"}
+    final = await ask(MOST, generator, *texts, **judged)
+    assert final["outcome"] == "grounded"
+    assert (read in nodes_of(final), [one["text"] for one in final["passages"]] == texts) == (True, select == "none")
 
 
 @pytest.mark.parametrize(

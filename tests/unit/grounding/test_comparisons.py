@@ -25,6 +25,9 @@ COMPUTED = [
 FILTERED = [
     "Which wines cost more than 20?",
     "List the schools.",
+    "Is the Polar freezer heavier than the centrifuge?",
+    "Which is heavier, the Polar freezer or the centrifuge?",
+    "Welches Haus ist älter, das am Markt oder das am See?",
     "Welche Weine kosten über 20 Euro?",
     "价格超过20的酒",
 ]
