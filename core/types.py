@@ -105,7 +105,7 @@ class Subject(TypedDict):
 
 
 class TableFound(TypedDict):
-    """A table of which the best passages of a search are rows: its document, and its number there."""
+    """A table of which half of the passages of a search are rows: its document, and its number there."""
 
     source: str
     number: int

@@ -29,12 +29,12 @@ def after_decide(state: SelfRAGState) -> Literal["retrieve", "direct_generate", 
 
 
 def after_retrieve(state: SelfRAGState) -> Literal["query_table", "grade_documents"]:
-    """Ask a table by a query where the best passages are its rows: a search brings only some of them."""
+    """Ask a table by a query where half of the passages are its rows: a search brings only some of them."""
     return "query_table" if state.get("table") and not state["stops"] else "grade_documents"
 
 
 def after_query_table(state: SelfRAGState) -> Literal["select", "grade_documents", "finish"]:
-    """Take what the query gave; without that read the rows that were found, unless they cannot answer the question."""
+    """Take what the query gave; without that read what was found, unless only the table can answer the question."""
     if state["stops"]:
         return "finish"
     if state["drafts"]:
