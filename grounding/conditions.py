@@ -51,7 +51,7 @@ def conditions_of(passage: Passage, quote: Quote, answer: str) -> list[Quote]:
     """Return the sentences of the passage that put a condition on the quote, and that the answer does not state.
 
     They are the quote's own, where a condition stands behind what the answer says; the notes that it refers to; and
-    those after it that refer to its section, that have a word for a condition and one of the quote's, or that say
+    those after it that refer to its section, that have a word for a condition and two of the quote's, or that say
     another amount of what it measures. One that instructs the reader is none.
     """
     text, end_of_quote = passage["text"], quote["end"]
@@ -76,7 +76,7 @@ def conditions_of(passage: Passage, quote: Quote, answer: str) -> list[Quote]:
             rank = 0
         else:
             follows = start - end_of_quote <= 2 and not text[end_of_quote:start].strip(" ")
-            related = follows or bool(stemmed(sentence) & words)
+            related = follows or len(stemmed(sentence) & words) > 1
             other = units & {unit for _, unit in amounts_of(sentence, languages) - own}
             changes = CUES.search(sentence) or (other and (follows or CHANGES.search(sentence)))
             rank = 2 if related and changes else None
