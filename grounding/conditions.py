@@ -44,6 +44,7 @@ CHANGES = re.compile(
 )
 SECTION = r"(?:article|art\.|§|section|clause|artikel|ziffer|punkt|point|artículo|rule|paragraph|number|nummer|n[or]\.)"
 LABEL = re.compile(rf"{SECTION}?\s*([A-Z]{{0,3}} ?\d+|[IVX]+)\b", re.IGNORECASE)
+NUMBERED = re.compile(r"§\s*\d|\d+\.\d|\(?\d+[.)]\s")
 MONEY = re.compile(r"([$€£])\s?(\d[\d.,]*\d|\d)")
 
 
@@ -75,7 +76,8 @@ def conditions_of(passage: Passage, quote: Quote, answer: str) -> list[Quote]:
         elif refers and refers.search(sentence):
             rank = 0
         else:
-            follows = start - end_of_quote <= 2 and not text[end_of_quote:start].strip(" ")
+            between = text[end_of_quote:start]
+            follows = len(between) <= 2 and not between.strip(" ") and not NUMBERED.match(sentence)
             related = follows or len(stemmed(sentence) & words) > 1
             other = units & {unit for _, unit in amounts_of(sentence, languages) - own}
             changes = CUES.search(sentence) or (other and (follows or CHANGES.search(sentence)))

@@ -67,6 +67,8 @@ def test_a_later_sentence_that_changes_the_same_amount_is_a_condition() -> None:
         " The garden has two gates.",  # another amount, of something else
         " It is handed in at the office.",
         "\n\nVisitors must, however, ring the bell.",  # a condition, but of another matter
+        " § 5 Pets need consent, except hamsters.",
+        " 2.4 Travel is paid, unless it is abroad.",
         "\n\nTravel is paid, unless the tenant asks for it.",  # of which one word is in the rule
         "\n\nMeals are served for nine weeks.",  # neither behind it nor of the same matter
     ],
