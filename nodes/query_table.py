@@ -194,7 +194,7 @@ def other_kind(table: Table, question: str, found: Found) -> str:
     figures = [one for one in table.columns if one.kind == "number"]
     named = [one.key for one in figures if (own := stems(one.name.partition("(")[0])) and own <= asked]
     if asks_how_many(question) and named and not any(one.key in used for one in figures):
-        return f"It counts rows, where the question asks for what {named[0]} adds up to."
+        return f"It counts rows, where the question asks for what {named[0]} adds up to: use SUM({named[0]})."
     things = stems(counted_things(question))
     counted = [index for index, one in enumerate(table.columns) if (own := stems(one.name)) and own <= things]
     if counted and (key := table.columns[counted[0]].key) not in used and table.repeats(counted[0]):

@@ -300,7 +300,8 @@ def parsed(written: str, table: Table) -> "exp.Select":
         if column.table and column.table not in aliases:
             column.set("table", exp.to_identifier(NAME))
         if column.name.casefold() not in known and not isinstance(column.this, exp.Star):
-            raise QueryError(f"There is no column {column.name}.")
+            keys = ", ".join(one.key for one in table.columns)
+            raise QueryError(f"There is no column {column.name} in this table, whose columns are {keys}.")
     if text := _ordered_text(query, table):
         raise QueryError(f"{text} has texts, which have no sum and no order: use a figure or a date.")
     return query
