@@ -113,7 +113,10 @@ def test_what_is_fitted_is_used_from_then_on_by_the_same_models_and_taken_back(
     told = program("calibrate", "--status", "--docs", docs, environment=other)
     assert "calibration is not used, as it was made before a change of the chat model and the critic" in told.err
 
+    refused = program("calibrate", "--status", "--docs", docs, "--output", str(tmp_path / "status.html"))
+    assert (refused.code, "leave it out of --status and --reset" in refused.err) == (2, True)
     assert "is gone" in program("calibrate", "--reset", "--docs", docs).out
+    assert json.loads(program("calibrate", "--reset", "--docs", docs, "--json").out) == {"reset": False}
     assert ask(program, labels, wrong)["outcome"] == "grounded"
 
 
