@@ -72,14 +72,16 @@ def test_systems_are_refused_before_anything_is_loaded(monkeypatch: pytest.Monke
             evaluate(options("--variant", variant))
 
 
-def test_another_model_or_search_is_asked_anew_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_model_server_or_search_is_asked_anew_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SELFRAG_CRITIC_MODEL", "critic")
     evaluate(options("--systems", "plain"))
-    for setting, value in (("CHAT_MODEL", "other"), ("CRITIC_MODEL", "other"), ("SEARCH", "bm25")):
-        monkeypatch.setenv(f"SELFRAG_{setting}", value)
+    changes = {"SELFRAG_CHAT_MODEL": "other", "SELFRAG_CRITIC_MODEL": "other", "SELFRAG_SEARCH": "bm25"}
+    for setting, value in {**changes, "OPENAI_BASE_URL": "http://me:secret-1@one/v1"}.items():
+        monkeypatch.setenv(setting, value)
         evaluate(options("--systems", "plain"))
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://me:secret-2@one/v1/")  # another password of the same server
     evaluate(options("--systems", "plain"))
-    assert len(written()) == 8
+    assert len(written()) == 10
 
 
 def test_no_model_is_loaded_where_all_answers_are_there_and_damaged_lines_are_told(
