@@ -18,6 +18,7 @@ from datetime import date
 from pathlib import Path
 
 from app.libraries import SAMPLE, library_to_ask
+from app.options import span
 from app.settings import load_settings
 from app.terminal.screen import Screen
 from benchmarks.harness import option_parser
@@ -28,7 +29,7 @@ from evaluation.measures.scores import holds_gold
 from evaluation.records import Dataset, Example
 from models.calibration import MINILM, MINILM_FILE, Fit, search_features, too_unlikely
 from nodes.retrieve import as_passage
-from training.fit_critic import cross_fitted, paragraph_of, store
+from training.fit_critic import command, cross_fitted, paragraph_of, store
 
 EVIDENCE = ("similarity", "similarity_behind", "coverage_behind")
 KEPT = 0.995  # of the gold passages
@@ -49,14 +50,13 @@ def main() -> None:
     """Search, fit or read the gate, print, and store if asked."""
     parser = option_parser(__doc__)
     parser.add_argument("dataset", type=Path)
-    parser.add_argument("--paragraphs")
+    parser.add_argument("--paragraphs", type=span)
     parser.add_argument("--docs", type=Path, action="append", default=[])
     does = parser.add_mutually_exclusive_group()
     does.add_argument("--check", action="store_true")
     does.add_argument("--write", action="store_true")
     options = parser.parse_args()
-    first, _, last = (options.paragraphs or "").partition("-")
-    dataset = load(options.dataset, OUT / "documents", (int(first), int(last or first)) if first else None)
+    dataset = load(options.dataset, OUT / "documents", options.paragraphs)
     searches = searched(dataset, options.docs)
     if options.check:
         if MINILM.fits.gate is None:
@@ -73,10 +73,8 @@ def main() -> None:
     found = tally(searches, chances, least, similar)
     print(f"graded from {least:.4f}: {', '.join(f'{name} {count}' for name, count in found.items())}")
     if options.write:
-        words = [options.dataset.name, *(f"--docs {path.name}" for path in options.docs)]
-        words += ["--paragraphs", options.paragraphs] if options.paragraphs else []
         provenance = {
-            "command": f"python -m training.fit_gate {' '.join(words)} --write",
+            "command": command(),
             "fitted": date.today().isoformat(),
             "questions": str(len(searches)),
             "passages": str(found["passages"]),
