@@ -93,7 +93,8 @@ def _cached(kept: Replies, rag: SelfRAG, settings: Settings) -> Check:
     """
     code = digest_of_code(("grounding", "nodes", "prompts"))
     context = rag.services.completed(rag.context).model_dump_json()
-    made_with = (rag.stamp.model_dump_json(), rag.calibration or "", context, settings.selfrag_search, code)
+    made_with = [rag.stamp.model_dump_json(), rag.calibration or "", context, settings.selfrag_search, code]
+    made_with += [settings.server] if settings.server else []
 
     async def cached(one: Checkable, call: Callable[[], Awaitable[Checked]]) -> Checked:
         claim: VerifiedClaim | None = None

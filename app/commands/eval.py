@@ -12,7 +12,6 @@ from app.compose import context_of, critic_name, services_without_models, usual_
 from app.front_door import SelfRAG
 from app.libraries import SAMPLE, library_to_ask
 from app.options import require_charts, require_docs
-from app.results.stamp import without_secrets
 from app.settings import Settings, load_settings
 from app.terminal.progress import asking, show_routes, table, timed
 from app.terminal.screen import Screen
@@ -225,11 +224,11 @@ def documents_of(docs: Sequence[Path] | None, path: Path, dataset: Dataset) -> S
 def surroundings_of(settings: Settings, library: Library) -> dict[str, Any]:
     """Return what the answers of every system depend on, for its fingerprint: models, server, splitting, documents."""
     sources = [source for source in library.sources() if source.passages]
-    search, server = settings.selfrag_search, settings.openai_base_url or settings.openai_api_base
+    search = settings.selfrag_search
     return {
         # What is usual is left out, as it was in earlier fingerprints.
         **({} if search == "hybrid" else {"search": search}),
-        **({"server": without_secrets(server.rstrip("/"), settings)} if server else {}),
+        **({"server": settings.server} if settings.server else {}),
         "chat": settings.chat_model,
         "critic": critic_name(settings),
         "file": settings.selfrag_model_path if settings.uses_embedded else None,
