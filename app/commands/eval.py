@@ -103,6 +103,7 @@ def ask_systems(
 
     The models are loaded where a question is left to ask, or ``then`` needs them.
     """
+    _require_apart(folder, documents or ())
     concurrency = options.concurrency or usual_concurrency(settings)
     with library_to_ask(documents, settings, screen, complete=True) as library:
         retriever, surroundings = library.store.as_retriever(), surroundings_of(settings, library)
@@ -134,6 +135,15 @@ def ask_systems(
                     kept = f"{sum(done)} of {len(done)} answers are kept in {store.path}"
                     screen.note(f"{kept}: the same command goes on from there.")
                 raise
+
+
+def _require_apart(folder: Path, documents: Sequence[Path]) -> None:
+    """Refuse results among the documents: the next run would read them as such, and ask everything again."""
+    for path in documents:
+        if folder.resolve().is_relative_to(path.resolve()):
+            raise RequestError(
+                f"{shown(folder)} lies in {shown(path)}, whose files are the documents: name another folder with --out."
+            )
 
 
 def _report(
