@@ -87,12 +87,6 @@ def _as_json(value: Any) -> Any:
     return str(value) if isinstance(value, Path) else asdict(value)
 
 
-def read_figures(name: str) -> dict[str, Any] | None:
-    """What was written; None where nothing was."""
-    path = FOLDER / f"{name}.json"
-    return dict(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else None
-
-
 def listed(counts: Mapping[str, int]) -> str:
     """Counts by name, the most frequent first."""
     return ", ".join(f"{name} {count}" for name, count in sorted(counts.items(), key=lambda one: -one[1]))
