@@ -122,18 +122,16 @@ def disagree(case: Case, files: Sequence[str]) -> bool:
 
 
 def of_conflicts(cases: Sequence[Case], records: Sequence[Record]) -> dict[str, Estimate | int]:
-    """Precision and recall of a shown conflict; ``named`` are those whose answers rest on documents that disagree."""
-    pairs = list(zip(cases, records, strict=True))
+    """Precision and recall of a shown conflict."""
+    pairs = zip(cases, records, strict=True)
     there = [disagree(case, [one["source"] for one in record["seen"]]) for case, record in pairs]
     told = [bool(record.get("conflicts")) for record in records]
-    named = [disagree(case, [one["sources"][0] for one in record.get("conflicts", [])]) for case, record in pairs]
     both = [a and b for a, b in zip(there, told, strict=True)]
     return {
         "disagree": sum(there),
         "shown": sum(told),
         "precision": ratio(both, told),
         "recall": ratio(both, there),
-        "named": ratio(named, told),
         "answered": sum(bool(record["answer"]) for record in records),
     }
 
