@@ -2,6 +2,7 @@
 
 import argparse
 import asyncio
+import os
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing
 from pathlib import Path
@@ -81,6 +82,7 @@ def ask_dataset(
         judged,
         context=context_of(settings),
         needs_models=bool(extra_systems or options.judge),
+        writes_report=True,
         extra_systems=extra_systems,
     )
     return folder, dataset, examples, records, judgements
@@ -97,15 +99,17 @@ def ask_systems(
     *,
     context: Context,
     needs_models: bool,
+    writes_report: bool = False,
     extra_systems: ExtraSystems | None = None,
 ) -> tuple[list[Record], T]:
     """Ask what the folder does not hold; return all records, and what ``then`` makes of them at a given concurrency.
 
     The models are loaded where a question is left to ask, or ``then`` needs them.
     """
-    _require_apart(folder, documents or ())
     concurrency = options.concurrency or usual_concurrency(settings)
     with library_to_ask(documents, settings, screen, complete=True) as library:
+        if writes_report:
+            _require_apart(folder, library)
         retriever, surroundings = library.store.as_retriever(), surroundings_of(settings, library)
         services = with_calibration(services_without_models(settings, retriever), library, settings, screen)
         systems = systems_of(options, services, context, None, surroundings)
@@ -137,13 +141,16 @@ def ask_systems(
                 raise
 
 
-def _require_apart(folder: Path, documents: Sequence[Path]) -> None:
-    """Refuse results among the documents: the next run would read them as such, and ask everything again."""
-    for path in documents:
-        if folder.resolve().is_relative_to(path.resolve()):
-            raise RequestError(
-                f"{shown(folder)} lies in {shown(path)}, whose files are the documents: name another folder with --out."
-            )
+def _require_apart(folder: Path, library: Library) -> None:
+    """Refuse a report among the documents: the next run would read it as one of them, and ask everything again."""
+    place = folder.resolve()
+    roots = (Path(os.fsdecode(root)) for root in library.store.roots().kinds)
+    root = next((root for root in roots if place.is_relative_to(root)), None)
+    if root and not library.exclusion_of(place):
+        raise RequestError(
+            f"{shown(folder)} lies in {shown(root)}, whose files are documents: name another folder with --out, or "
+            "leave it out of your library with index --exclude."
+        )
 
 
 def _report(

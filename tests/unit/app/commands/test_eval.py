@@ -149,10 +149,14 @@ def test_a_foreign_folder_is_refused_before_anything_is_loaded_and_left_as_it_is
     assert stat.S_IMODE(foreign.stat().st_mode) == 0o755
 
 
-def test_results_are_not_written_among_the_documents(folder: Path) -> None:
-    with pytest.raises(RequestError, match=r"eval/letters lies in \., whose files are the documents: .*--out"):
-        evaluate(parse(["eval", "letters.jsonl", "--docs", "."]))
+def test_results_are_not_written_among_the_documents_unless_they_are_left_out(folder: Path) -> None:
+    assert main(["index", "."]) == 0
+    for words in (["--docs", "."], []):
+        with pytest.raises(RequestError, match=r"eval/letters lies in .*, whose files are documents: .*--out"):
+            evaluate(parse(["eval", "letters.jsonl", *words]))
     assert not (folder / "eval").exists()
+    assert main(["index", "--exclude", "eval"]) == 0
+    assert evaluate(parse(["eval", "letters.jsonl", "--systems", "plain"])) == 0
 
 
 def test_all_that_is_written_is_for_the_user_alone(folder: Path) -> None:
