@@ -3,10 +3,11 @@
 import argparse
 import asyncio
 import os
+from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from app.calibrations import provenance_of, with_calibration
 from app.compose import context_of, critic_name, services_without_models, usual_concurrency
@@ -33,7 +34,7 @@ from evaluation.self_rag import self_rag
 from evaluation.systems import closed_book, plain, with_surroundings
 from evaluation.variants import variant
 from retrieval.library.library import Library
-from run.context import Context, Services
+from run.context import Context, RetrieverLike, Services
 
 T = TypeVar("T")
 ExtraSystems = Callable[[Services, Context], list[System]]
@@ -53,8 +54,10 @@ def ask_dataset(
     options: argparse.Namespace, screen: Screen, extra_systems: ExtraSystems | None = None
 ) -> tuple[Path, Dataset, Sequence[Example], list[Record], Judgements | None]:
     """Ask what was not asked yet; return the results' folder, data set, examples, records, and judgements if any."""
-    settings = load_settings()
-    _check_variants(options, settings)
+    settings, nothing = load_settings(), cast("RetrieverLike", None)
+    context = context_of(settings)
+    # What is wrong with the systems is told before any model is loaded.
+    systems_of(options, services_without_models(settings, nothing), context, None, {})
     require_docs(options.docs)
     require_charts("An evaluation")
     folder = options.out or Path("eval") / name_of(options.dataset, options.paragraphs)
@@ -80,7 +83,7 @@ def ask_dataset(
         documents_of(options.docs, options.dataset, dataset),
         examples,
         judged,
-        context=context_of(settings),
+        context=context,
         needs_models=bool(extra_systems or options.judge),
         writes_report=True,
         extra_systems=extra_systems,
@@ -202,32 +205,19 @@ def systems_of(
     surroundings: dict[str, Any],
 ) -> list[System]:
     """Return the systems asked for, the variants and the extra ones, fingerprinted with models and documents."""
-    made: dict[str, Callable[[], System]] = {
-        "self-rag": lambda: self_rag(services, context),
-        "plain": lambda: plain(services, context),
-        "closed-book": lambda: closed_book(services, context),
+    made: dict[str, Callable[[Services, Context], System]] = {
+        "self-rag": self_rag,
+        "plain": plain,
+        "closed-book": closed_book,
     }
-    systems: list[System] = [made[name]() for name in options.systems]
-    for text in options.variant:
-        name, changed = variant(text, context, services)
-        systems.append(self_rag(services, changed, name))
-    if extra_systems:
-        systems += extra_systems(services, context)
-    _require_names([system.name for system in systems])
-    return [with_surroundings(system, surroundings) for system in systems]
-
-
-def _check_variants(options: argparse.Namespace, settings: Settings) -> None:
-    """Refuse what is wrong with the systems before any model is loaded."""
-    nothing: Any = None
-    unbound = Services(nothing, nothing, nothing)
-    _require_names([*options.systems, *(variant(text, context_of(settings), unbound)[0] for text in options.variant)])
-
-
-def _require_names(names: Sequence[str]) -> None:
-    doubled = next((name for name in names if names.count(name) > 1), None)
+    systems = [made[name](services, context) for name in options.systems]
+    variants = (variant(text, context, services) for text in options.variant)
+    systems += [self_rag(services, changed, name) for name, changed in variants]
+    systems += extra_systems(services, context) if extra_systems else []
+    doubled = [name for name, count in Counter(system.name for system in systems).items() if count > 1]
     if doubled:
-        raise RequestError(f"Two systems are named {doubled}: name each once.")
+        raise RequestError(f"Two systems are named {doubled[0]}: name each once.")
+    return [with_surroundings(system, surroundings) for system in systems]
 
 
 def documents_of(docs: Sequence[Path] | None, path: Path, dataset: Dataset) -> Sequence[Path] | None:
