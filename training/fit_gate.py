@@ -8,7 +8,6 @@ No language model runs. A logistic regression is fitted to whether a passage tha
 passage's chance is by a regression without its paragraph, and the threshold keeps at least ``KEPT`` of the gold ones.
 Beside it a passage is spared whose cosine no gold one comes near: questions on other things find such.
 ``--write`` stores both with the embedding model's description; ``--check`` shows those stored on other questions.
-``--docs`` are documents to search beside the dataset's own.
 """
 
 import math
@@ -51,13 +50,12 @@ def main() -> None:
     parser = option_parser(__doc__)
     parser.add_argument("dataset", type=Path)
     parser.add_argument("--paragraphs", type=span)
-    parser.add_argument("--docs", type=Path, action="append", default=[])
     does = parser.add_mutually_exclusive_group()
     does.add_argument("--check", action="store_true")
     does.add_argument("--write", action="store_true")
     options = parser.parse_args()
     dataset = load(options.dataset, OUT / "documents", options.paragraphs)
-    searches = searched(dataset, options.docs)
+    searches = searched(dataset)
     if options.check:
         if MINILM.fits.gate is None:
             raise RequestError(f"There is no gate in {MINILM_FILE.name}: fit one with --write.")
@@ -85,7 +83,7 @@ def main() -> None:
         store(MINILM, MINILM_FILE, {"gate": gate}, {"graded": least, "similar": similar}, provenance)
 
 
-def searched(dataset: Dataset, docs: Sequence[Path]) -> list[Search]:
+def searched(dataset: Dataset) -> list[Search]:
     """The first search of each example that is to be searched for, with the application's index and ``k``.
 
     A passage of an example without gold spans counts as not gold.
@@ -93,7 +91,7 @@ def searched(dataset: Dataset, docs: Sequence[Path]) -> list[Search]:
     settings = load_settings()
     if settings.selfrag_embedding_model:
         raise RequestError("The gate is of the default embedding model: unset SELFRAG_EMBEDDING_MODEL.")
-    with library_to_ask([*dataset.documents, *docs] or [SAMPLE], settings, Screen()) as library:
+    with library_to_ask(dataset.documents or [SAMPLE], settings, Screen()) as library:
         asked = [example for example in dataset.examples if example.route != "direct"]
         found = []
         for example in asked:
