@@ -167,6 +167,10 @@ def test_without_labels_the_model_writes_them_and_nothing_is_guaranteed(
     again = program(*command, "--json")
     assert json.loads(again.out)["estimated"] is True
     assert len(server.asked) == asked, "no call is paid twice"
+    Path(kept[1]).write_text(corrections := Path(kept[1]).read_text().replace("cost?", "charge?"))
+    assert program(*command).code == 0
+    beside = {path.read_text() for path in Path(kept[1]).parent.glob("*.labels.*jsonl")}
+    assert corrections in beside, "what a person corrected is not lost"
     corrected = program("calibrate", kept[1], *command[1:])
     assert corrected.err.startswith(f"note: {len(written)} questions"), "they are labels"
 
