@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, replace
 from datetime import date
 from pathlib import Path
@@ -150,7 +151,7 @@ async def fit(
         if examples is None:
             wrote = await written(recorded, drawn(library.store), context.k, progress)
             examples, withheld = wrote.examples, wrote.withheld
-            keep_file(labels_file(library, settings), "".join(f"{as_json(row)}\n" for row in wrote.rows()))
+            keep_labels(labels_file(library, settings), "".join(f"{as_json(row)}\n" for row in wrote.rows()))
         trials = await trials_of(recorded, context, examples, progress, withheld)
     made = calibrate(trials, risk, estimated=withheld is not None)
     if made.better:
@@ -175,6 +176,15 @@ def keep_file(path: Path, text: str) -> None:
         replace_private({path: text.encode("utf-8", "replace")})
     except OSError as error:
         raise unwritable(path, error) from error
+
+
+def keep_labels(path: Path, text: str) -> None:
+    """Write the model's labels; others, which a person may have corrected, stay beside them. Raises `RequestError`."""
+    with suppress(OSError):
+        before = path.read_text(encoding="utf-8", errors="replace")
+        if before != text:
+            path.rename(path.with_suffix(f".{digest(before)[:HASH_LENGTH]}.jsonl"))
+    keep_file(path, text)
 
 
 def reset(library: Library, settings: Settings) -> bool:

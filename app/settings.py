@@ -17,6 +17,7 @@ from app.options import weights
 from core.errors import RequestError
 from core.files import read_regular
 from core.types import Fallback, FollowUps, Length, Ratings, Rewriting
+from models.redaction import without_password
 
 DEFAULT_CHAT_MODEL = "gpt-4o-mini"
 EMBEDDED = "embedded"
@@ -146,6 +147,12 @@ class Settings(BaseSettings):
     def key(self) -> str | None:
         """The key of the endpoint, not to be shown."""
         return self.openai_api_key.get_secret_value() if self.openai_api_key else None
+
+    @property
+    def server(self) -> str | None:
+        """The endpoint's address without credentials; None for OpenAI's own."""
+        address = self.openai_base_url or self.openai_api_base
+        return without_password(address).rstrip("/") if address else None
 
     @property
     def chat_model(self) -> str:

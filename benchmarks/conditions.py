@@ -12,9 +12,8 @@ there is none.
 """
 
 import asyncio
-import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -22,13 +21,19 @@ from typing import Any
 from app.front_door import SelfRAG
 from app.libraries import SAMPLE
 from app.results.result import Result
-from benchmarks.harness import aligned, counted, option_parser, read_rows, shown, write_figures
-from evaluation.measures.statistics import exact_share
+from benchmarks.harness import aligned, counted, option_parser, read_rows, share_table, write_figures, write_rows
 
 DOCUMENTS = SAMPLE.parent / "conditions.jsonl"
 KINDS = ("rule", "exception", "yesno", "none")
 YES = re.compile(r"\W*(?:yes|ja|oui)\b", re.IGNORECASE)
 NO = re.compile(r"\W*(?:no|nein|non)\b", re.IGNORECASE)
+COLUMNS = {
+    "right": "right",
+    "wrong but grounded": "wrong",
+    "exception ignored": "ignored",
+    "exception shown": "quoted",
+    "abstained, sentence shown": "nearest",
+}
 
 
 def main() -> None:
@@ -42,10 +47,10 @@ def main() -> None:
         for one in documents:
             Path(folder, f"{one['id']}.md").write_text(one["text"], encoding="utf-8")
         rows = asyncio.run(answers(documents, Path(folder), given.kinds))
-    given.out.parent.mkdir(parents=True, exist_ok=True)
-    given.out.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
-    print(aligned(list(summary(rows))))
-    write_figures("conditions", {"half": given.half, "rows": list(summary(rows))})
+    write_rows(given.out, rows)
+    lines = share_table(rows, ("kind", "language"), COLUMNS)
+    print(aligned(lines))
+    write_figures("conditions", {"half": given.half, "rows": lines})
 
 
 async def answers(documents: Sequence[dict[str, Any]], folder: Path, kinds: Sequence[str]) -> list[dict[str, Any]]:
@@ -54,29 +59,30 @@ async def answers(documents: Sequence[dict[str, Any]], folder: Path, kinds: Sequ
     async with SelfRAG.open(folder) as rag:
         for one, kind in counted([(one, kind) for one in documents for kind in kinds]):
             result = await rag.aask(one[kind]["question"])
-            row = {"id": one["id"], "kind": kind, "language": one["language"], "gold": one[kind].get("answer")}
+            row: dict[str, Any] = {"id": one["id"], "kind": kind, "language": one["language"]}
+            row["gold"] = one[kind].get("answer")
             told = {name: getattr(result, name) for name in ("question", "answer", "outcome", "stop_reason", "usage")}
-            quotes = {"quotes": [citation["quote"] for citation in result.citations]}
-            texts = {"texts": [candidate.text for candidate in result.candidates]}
-            nearest = {"nearest": result.outcome == "abstained" and decides(kind, one[kind], result.answer)}
-            rows.append(row | told | quotes | texts | judged(kind, one[kind], result) | nearest)
+            row |= told | judged(kind, one[kind], result)
+            row["quotes"] = [citation["quote"] for citation in result.citations]
+            row["texts"] = [candidate.text for candidate in result.candidates]
+            row["wrong"] = result.outcome == "grounded" and not row["right"]
+            row["nearest"] = result.outcome == "abstained" and decides(kind, one[kind], result.answer)
+            rows.append(row)
     return rows
 
 
 def judged(kind: str, asked: dict[str, Any], result: Result) -> dict[str, bool]:
     """Tell whether the answer is right, whether it gives the rule instead of the exception, and quotes that."""
     said, whole = " ".join(one.text for one in result.claims).casefold(), result.answer.casefold()
-    grounded = result.outcome == "grounded"
+    grounded, ignored, quoted = result.outcome == "grounded", False, False
     if kind == "none":
-        return {"right": result.outcome == "abstained", "ignored": False, "quoted": False}
-    if kind == "yesno":
+        right = result.outcome == "abstained"
+    elif kind == "yesno":
         right = grounded and (YES if asked["answer"] == "yes" else NO).match(said) is not None
-        return {"right": right, "ignored": False, "quoted": False}
-    if kind == "rule":
-        quoted = any(has(whole, one) for one in asked["condition"])
-        return {"right": grounded and _says(said, asked), "ignored": False, "quoted": quoted}
-    right, quoted = grounded and _says(said, asked), _says(whole, asked)
-    ignored = grounded and not quoted and any(has(said, one) for one in asked["ignored"])
+    else:
+        right = grounded and _says(said, asked)
+        quoted = any(has(whole, one) for one in asked["condition"]) if kind == "rule" else _says(whole, asked)
+        ignored = kind == "exception" and grounded and not quoted and any(has(said, one) for one in asked["ignored"])
     return {"right": right, "ignored": ignored, "quoted": quoted}
 
 
@@ -94,28 +100,6 @@ def _says(text: str, asked: dict[str, Any]) -> bool:
 def has(text: str, words: str) -> bool:
     """Whether the words stand in the text, and not as a part of a longer word or figure."""
     return re.search(rf"(?<![\w.,]){re.escape(words.casefold())}(?!\w)", text) is not None
-
-
-def summary(rows: Sequence[dict[str, Any]]) -> Iterator[tuple[str, ...]]:
-    """Yield a line for each kind of question and each language, and for all."""
-    yield (
-        "",
-        "right",
-        "wrong but grounded",
-        "exception ignored",
-        "exception shown",
-        "abstained, sentence shown",
-        "n",
-    )
-    for kind in [*dict.fromkeys(row["kind"] for row in rows), *sorted({row["language"] for row in rows}), "all"]:
-        own = [row for row in rows if kind in (row["kind"], row["language"], "all")]
-        wrong = [row["outcome"] == "grounded" and not row["right"] for row in own]
-        lists = (
-            [row["right"] for row in own],
-            wrong,
-            *([row[name] for row in own] for name in ("ignored", "quoted", "nearest")),
-        )
-        yield (kind, *(shown(exact_share(sum(one), len(own))) for one in lists), str(len(own)))
 
 
 if __name__ == "__main__":

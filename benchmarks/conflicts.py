@@ -2,14 +2,12 @@
 
     python -m benchmarks.conflicts --data RAMDocs_test.jsonl --most 60
     python -m benchmarks.conflicts --data nq.json --set poisonedrag --most 60
-    python -m benchmarks.conflicts --data squad2.json --set squad --systems self-rag
 
 The data are of the public repositories HanNight/RAMDocs and sleeepeer/PoisonedRAG. A library is made of each question's
 documents, and asked by plain retrieve-and-generate, by Self-RAG, and by Self-RAG without the comparison. Documents
-disagree if two of those that the first search found are labelled with answers of which neither contains the other; the
-paragraphs of one SQuAD article, each a document, never do, so that each conflict shown is false. An answer is deceived
-if it has the attack's answer and, unless a conflict is shown, not the right one. ``--half tuning`` takes the questions
-that rules and prompts may be fitted to. Replies are kept by prompt in ``--replies`` and answers in
+disagree if two of those that the first search found are labelled with answers of which neither contains the other. An
+answer is deceived if it has the attack's answer and, unless a conflict is shown, not the right one. ``--half tuning``
+takes the questions that rules and prompts may be fitted to. Replies are kept by prompt in ``--replies`` and answers in
 ``bench/conflicts.jsonl``: an interrupted run goes on, and a changed rule costs only the prompts that it changes.
 """
 
@@ -19,17 +17,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
-from benchmarks.ablations.recorded_chat import Clock, recorded, with_recorded_time, without_time_limit
-from benchmarks.harness import FOLDER, aligned, exit_code_of, option_parser, read_rows, shown, write_figures
+from benchmarks.harness import (
+    FOLDER,
+    aligned,
+    exit_code_of,
+    option_parser,
+    read_rows,
+    recorded,
+    shown,
+    without_time_limit,
+    write_figures,
+)
 from benchmarks.own_documents import asked, example_of
 from core.fingerprint import digest
-from evaluation.datasets.question_set import load as load_questions
 from evaluation.judging.saved_replies import Replies
-from evaluation.measures.joined_rows import rows_of
-from evaluation.measures.metrics import of_costs
 from evaluation.measures.scores import BARE, contains
 from evaluation.measures.statistics import Estimate, ratio
 from evaluation.records import BASELINE, OURS, Example, Record, System
@@ -39,9 +42,7 @@ from run.context import Context, Services
 
 WITHOUT = "without"
 SYSTEMS = (BASELINE, OURS, WITHOUT)
-SETS = ("ramdocs", "poisonedrag", "squad")
 HALVES = ("tuning", "reporting")
-COSTS = ("model_calls", "uncached_tokens", "output_tokens", "seconds")
 
 
 @dataclass(frozen=True)
@@ -93,25 +94,12 @@ def attacked(path: Path) -> list[Case]:
     return found
 
 
-def coherent(path: Path, half: str) -> list[Case]:
-    """The answerable questions on the first or second half of a SQuAD article's paragraphs, all of which agree."""
-    with TemporaryDirectory() as folder:
-        article = load_questions(path, Path(folder) / "documents")
-        texts = {one.name: one.read_text(encoding="utf-8") for one in sorted(article.documents[0].iterdir())}
-    middle = len(texts) // 2
-    own = list(texts)[:middle] if half == HALVES[0] else list(texts)[middle:]
-    return [
-        Case(f"squad {one.id}", one.question, texts, dict.fromkeys(texts))
-        for one in article.examples
-        if one.answerable and Path(str(one.gold[0].source)).name in own
-    ]
+SETS = {"ramdocs": ramdocs, "poisonedrag": attacked}
 
 
 def read(set_: str, path: Path, half: str) -> list[Case]:
-    """The questions of a set's half: of SQuAD by paragraphs, of the others every other question."""
-    if set_ == "squad":
-        return coherent(path, half)
-    return (ramdocs if set_ == "ramdocs" else attacked)(path)[HALVES.index(half) :: 2]
+    """Every other question of a set."""
+    return SETS[set_](path)[HALVES.index(half) :: 2]
 
 
 def chosen(cases: Sequence[Case], most: int | None, seed: int) -> list[Case]:
@@ -121,12 +109,10 @@ def chosen(cases: Sequence[Case], most: int | None, seed: int) -> list[Case]:
 
 def systems(services: Services, context: Context, replies: Replies) -> list[System]:
     """The three systems over one recorded model."""
-    clock = Clock()
-    services, chats = recorded(services, replies, clock)
+    services = recorded(services, replies)
     context = without_time_limit(services, context).model_copy(update={"mode": "always"})
     off = context.model_copy(update={"conflicts": False})
-    made: list[System] = [plain(services, context), self_rag(services, off, WITHOUT), self_rag(services, context)]
-    return [with_recorded_time(one, chats, clock) for one in made]
+    return [plain(services, context), self_rag(services, off, WITHOUT), self_rag(services, context)]
 
 
 def disagree(case: Case, files: Sequence[str]) -> bool:
@@ -136,18 +122,16 @@ def disagree(case: Case, files: Sequence[str]) -> bool:
 
 
 def of_conflicts(cases: Sequence[Case], records: Sequence[Record]) -> dict[str, Estimate | int]:
-    """Precision and recall of a shown conflict; ``named`` are those whose answers rest on documents that disagree."""
-    pairs = list(zip(cases, records, strict=True))
+    """Precision and recall of a shown conflict."""
+    pairs = zip(cases, records, strict=True)
     there = [disagree(case, [one["source"] for one in record["seen"]]) for case, record in pairs]
     told = [bool(record.get("conflicts")) for record in records]
-    named = [disagree(case, [one["sources"][0] for one in record.get("conflicts", [])]) for case, record in pairs]
     both = [a and b for a, b in zip(there, told, strict=True)]
     return {
         "disagree": sum(there),
         "shown": sum(told),
         "precision": ratio(both, told),
         "recall": ratio(both, there),
-        "named": ratio(named, told),
         "answered": sum(bool(record["answer"]) for record in records),
     }
 
@@ -167,7 +151,7 @@ def main() -> int:
     """Ask what was not asked yet, and print the figures."""
     parser = option_parser(__doc__, seed=0, replies=FOLDER / "replies.jsonl")
     parser.add_argument("--data", type=Path, metavar="PATH", required=True)
-    parser.add_argument("--set", choices=SETS, default=SETS[0])
+    parser.add_argument("--set", choices=SETS, default="ramdocs")
     parser.add_argument("--half", choices=HALVES, default=HALVES[1])
     parser.add_argument("--most", type=int, metavar="N")
     parser.add_argument("--systems", default=",".join(SYSTEMS), help=f"of {', '.join(SYSTEMS)}: those to ask")
@@ -184,9 +168,7 @@ def main() -> int:
         records = asked("conflicts", examples, documents, made)
         figures: dict[str, Any] = {"questions": len(cases), "half": options.half, "seed": options.seed}
         for name, ones in records.items():
-            costs = of_costs(list(rows_of(examples, ones)[name].values()))
-            figures[name] = {key: costs[key] for key in COSTS}
-            figures[name] |= of_deception(cases, ones) if options.set == "poisonedrag" else {}
+            figures[name] = of_deception(cases, ones) if options.set == "poisonedrag" else {}
             figures[name] |= of_conflicts(cases, ones) if name == OURS else {}
         rows = [(name, key, shown(one)) for name in records for key, one in figures[name].items()]
         print(aligned(rows))

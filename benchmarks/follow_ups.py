@@ -5,14 +5,13 @@
 ``--data`` is ``mtrag-human/evaluations/reference_subset_with_human_evaluations.json`` of IBM's mt-rag-benchmark. The
 passages in it are indexed, and those follow-up turns asked whose relevant passages are all among them: the question as
 it was said, as the graph searches for it with ``follow_ups`` ``search`` and, where ``--rewrites`` (the benchmark's
-``mtrag-human/retrieval_tasks``) has one, as a person rewrote it. It prints recall@k and nDCG@k with paired differences,
-and writes ``bench/follow_ups-HALF.json``. ``--half tuning`` takes every other conversation, to which rules may be
+``mtrag-human/retrieval_tasks``) has one, as a person rewrote it. It prints recall@k with paired differences, and writes
+``bench/follow_ups-HALF.json``. ``--half tuning`` takes every other conversation, to which rules may be
 fitted; ``reporting`` the others.
 """
 
 import asyncio
 import json
-import math
 import tempfile
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -67,8 +66,8 @@ def main() -> None:
         put_texts(store, [one["text"] for one in documents], [{"source": one["document_id"]} for one in documents])
         found = asyncio.run(searched(store, asked, options.k, settings))
         store.close()
-    ways = measured(asked, found, options.k)
-    print(f"{options.half}: {len(asked)} follow-ups; recall@{options.k} and nDCG@{options.k}, less as said")
+    ways = measured(asked, found)
+    print(f"{options.half}: {len(asked)} follow-ups; recall@{options.k}, less {SAID}")
     print(aligned([(way, *map(shown, one.values())) for way, one in ways.items()]))
     figures = {"k": options.k, "passages": len(documents), "embedding": name, "n": len(asked), "ways": ways}
     write_figures(f"follow_ups-{options.half}", figures)
@@ -137,20 +136,15 @@ async def searched(
 
 
 def measured(
-    asked: Sequence[FollowUp], found: Mapping[str, Sequence[list[str]]], k: int
+    asked: Sequence[FollowUp], found: Mapping[str, Sequence[list[str]]]
 ) -> dict[str, dict[str, Estimate | Difference]]:
-    """Return recall and nDCG of each way, and their paired differences from the question as said."""
+    """Return the recall of each way, and its paired difference from the question as said."""
     values = {
-        way: {
-            "recall": [recall(ids, one.relevant) for ids, one in zip(lists, asked, strict=True)],
-            "ndcg": [ndcg(ids, one.relevant, k) for ids, one in zip(lists, asked, strict=True)],
-        }
-        for way, lists in found.items()
+        way: [recall(ids, one.relevant) for ids, one in zip(lists, asked, strict=True)] for way, lists in found.items()
     }
     said, ones = values[SAID], [1.0] * len(asked)
     return {
-        way: {name: mean(column) for name, column in one.items()}
-        | {f"{name} - {SAID}": difference((column, ones), (said[name], ones)) for name, column in one.items()}
+        way: {"recall": mean(one), f"recall - {SAID}": difference((one, ones), (said, ones))}
         for way, one in values.items()
     }
 
@@ -158,12 +152,6 @@ def measured(
 def recall(found: Sequence[str], relevant: Collection[str]) -> float:
     """Return the share of the relevant passages that were found."""
     return len(set(found) & set(relevant)) / len(relevant)
-
-
-def ndcg(found: Sequence[str], relevant: Collection[str], k: int) -> float:
-    """Return Σ 1 / log2(1 + rank) over the relevant passages among the first ``k``, as a share of the most possible."""
-    gain = sum(1 / math.log2(rank + 1) for rank, one in enumerate(found[:k], 1) if one in relevant)
-    return gain / sum(1 / math.log2(rank + 1) for rank in range(1, min(k, len(relevant)) + 1))
 
 
 if __name__ == "__main__":

@@ -3,17 +3,21 @@
 import argparse
 import json
 import sys
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 from app.terminal.screen import print_error
 from core.errors import SelfRAGError
-from evaluation.measures.statistics import Difference, Estimate
+from evaluation.judging.saved_replies import Replies
+from evaluation.measures.statistics import Difference, Estimate, exact_share
+from evaluation.recorded_chat import Calls, RecordedChat, over_chats
 from evaluation.records import Example, Record
+from run.context import Context, Services
 
 FOLDER = Path("bench")
+LONGEST = 36_000  # seconds of one question
 T = TypeVar("T")
 
 
@@ -65,6 +69,12 @@ def read_rows(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
 
 
+def write_rows(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
+    """Write rows as JSONL, in place of what was there."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows), encoding="utf-8")
+
+
 def write_figures(name: str, figures: Mapping[str, Any]) -> None:
     """Write ``bench/<name>.json``, dataclasses as objects, and say so."""
     FOLDER.mkdir(exist_ok=True)
@@ -75,12 +85,6 @@ def write_figures(name: str, figures: Mapping[str, Any]) -> None:
 
 def _as_json(value: Any) -> Any:
     return str(value) if isinstance(value, Path) else asdict(value)
-
-
-def read_figures(name: str) -> dict[str, Any] | None:
-    """What was written; None where nothing was."""
-    path = FOLDER / f"{name}.json"
-    return dict(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else None
 
 
 def listed(counts: Mapping[str, int]) -> str:
@@ -104,6 +108,21 @@ def aligned(rows: Sequence[tuple[str, ...]]) -> str:
     return "\n".join("".join(map(str.ljust, row, widths)).rstrip() for row in rows)
 
 
+def share_table(
+    rows: Sequence[Mapping[str, Any]], by: Sequence[str], columns: Mapping[str, str]
+) -> list[tuple[str, ...]]:
+    """The shares of rows in which each field of ``columns`` is true, by its title, with exact intervals.
+
+    A line is of the rows that have the same value of a field of ``by``, the last of all.
+    """
+    groups = {row[key]: [one for one in rows if one[key] == row[key]] for key in by for row in rows}
+    lines = [("", *columns, "n")]
+    for name, own in (groups | {"all": rows}).items():
+        found = (exact_share(sum(bool(row[field]) for row in own), len(own)) for field in columns.values())
+        lines.append((name, *map(shown, found), str(len(own))))
+    return lines
+
+
 def end(name: str | None, figures: Mapping[str, Any], violated: Sequence[str] = ()) -> NoReturn:
     """Print what was violated, write the figures if they have a name, and exit with 1 if anything was violated."""
     for one in violated[:20]:
@@ -111,6 +130,18 @@ def end(name: str | None, figures: Mapping[str, Any], violated: Sequence[str] = 
     if name:
         write_figures(name, figures)
     sys.exit(1 if violated else 0)
+
+
+def recorded(services: Services, replies: Replies) -> Services:
+    """Return the services over models whose replies are kept by prompt: none is asked for twice."""
+    return over_chats(services, lambda chat: RecordedChat(chat, replies, Calls(sys.maxsize)))[0]
+
+
+def without_time_limit(services: Services, context: Context) -> Context:
+    """Return the context as the services complete it, in which replies that are kept and new ones count the same."""
+    context = services.completed(context)
+    limits = context.effective_limits.model_copy(update={"seconds": LONGEST})
+    return context.model_copy(update={"limits": limits})
 
 
 @dataclass

@@ -7,7 +7,7 @@ Plain searches once and is asked for a full answer with the number of a passage 
 found by the rule that finds ours. Of the answers given it prints
 
 - ``recall``: the share of the sentences that an annotator marked which a quote has, by the annotation that fits best;
-- ``precision``: the share of quotes that are of a marked sentence; ``in passage``: of any of the marked passage;
+- ``precision``: the share of quotes that are of a marked sentence;
 - ``content``: ROUGE-L (F1) against the annotator's answer, 0 where there is no answer;
 
 and of all questions the abstention F1 and what they cost. Answers are kept in ``--out``: an interrupted run goes on.
@@ -80,7 +80,7 @@ def measure(options: Any) -> None:
 
 def answers(rag: SelfRAG, mode: str, rows: Sequence[Mapping[str, Any]], kept: Path) -> dict[str, dict[str, Any]]:
     """Return what a mode answers by the question's id; what is kept is not asked again."""
-    known = {one["id"]: one for one in (read_rows(kept) if kept.exists() else ())}
+    known = {one["id"]: one for one in read_rows(kept)}
     for row in counted([one for one in rows if one["id"] not in known], mode):
         said = plain(rag, row["question"]) if mode == "plain" else self_rag(rag, row["question"], mode)
         known[row["id"]] = {"id": row["id"], "question": row["question"], **said}
@@ -95,7 +95,6 @@ def self_rag(rag: SelfRAG, question: str, mode: Any) -> dict[str, Any]:
     return {
         "answer": "\n\n".join(claim.text for claim in result.claims) if result.outcome in ANSWERED else "",
         "quotes": [one["quote"] for one in result.citations],
-        "sentences": len(result.claims),
         "usage": dict(result.usage),
         "path": result.path,
     }
@@ -122,7 +121,7 @@ def plain(rag: SelfRAG, question: str) -> dict[str, Any]:
         if quote := find_quote(NUMBER.sub("", one.text), cited, question, one.context):
             source = next(passage for passage in cited if passage["id"] == quote["passage"])
             quotes.append(source["text"][quote["start"] : quote["end"]])
-    return {"answer": NUMBER.sub("", text) if said else "", "quotes": quotes, "sentences": len(said), "usage": usage}
+    return {"answer": NUMBER.sub("", text) if said else "", "quotes": quotes, "usage": usage}
 
 
 def figures_of(rows: Sequence[Mapping[str, Any]], said: Mapping[str, Mapping[str, Any]]) -> dict[str, float]:
@@ -134,17 +133,12 @@ def figures_of(rows: Sequence[Mapping[str, Any]], said: Mapping[str, Mapping[str
     marked = [(set().union(*map(set, one["marked"])), said[one["id"]]["quotes"]) for one in given]
     quotes = [(quote, sentences) for sentences, own in marked for quote in own]
     usages = [said[one["id"]]["usage"] for one in rows]
-    sentences = sum(said[one["id"]]["sentences"] for one in given)
     return {
         "answered": len(given) / max(1, len(answerable)),
         "abstention F1": 2 * rightly / max(1, len(refused) + len(rows) - len(answerable)),
         "recall": fmean(recall(one["marked"], said[one["id"]]["quotes"]) for one in given),
         "precision": fmean(any(same(quote, each) for each in sentences) for quote, sentences in quotes),
-        "in passage": fmean(
-            any(same(quote, each) for each in one["passage"]) for one in given for quote in said[one["id"]]["quotes"]
-        ),
         "content": fmean(max(rouge(said[one["id"]]["answer"], each) for each in one["answer"]) for one in answerable),
-        "sentences": sentences / max(1, len(given)),
         "calls": fmean(one["model_calls"] for one in usages),
         "uncached tokens": fmean(
             one["input_tokens"] - one["cached_input_tokens"] + one["output_tokens"] for one in usages

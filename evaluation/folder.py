@@ -22,7 +22,7 @@ FILES = (
 def require_own(folder: Path) -> None:
     """Raise `RequestError` unless results may go there: a new folder, an empty one, or this program's own."""
     try:
-        own = _is_new(folder) or _is_marked(folder)
+        own = not folder.exists() or not any(folder.iterdir()) or _is_marked(folder)
     except OSError as error:
         raise unwritable(folder, error) from error
     if not own:
@@ -44,14 +44,6 @@ def claim(folder: Path) -> None:
             replace_private({folder / MARKER: json.dumps({KEY: None}).encode()})
     except OSError as error:
         raise unwritable(folder, error) from error
-
-
-def _is_new(folder: Path) -> bool:
-    try:
-        with os.scandir(folder) as entries:
-            return next(entries, None) is None
-    except FileNotFoundError:
-        return True
 
 
 def _is_marked(folder: Path) -> bool:

@@ -9,6 +9,11 @@ from run.context import Context, Limits, Services, Thresholds, Weights
 
 USAGE = "write it as NAME:k=8,relevant=0.5"
 GROUPS: dict[str, type[BaseModel]] = {"weights": Weights, "thresholds": Thresholds, "limits": Limits}
+OWN = [key for key in Context.model_fields if key not in (*GROUPS, "filter")]
+# Each setting's group, None for those of the context itself.
+GROUP_OF: dict[str, str | None] = dict.fromkeys(OWN) | {
+    key: group for group, model in GROUPS.items() for key in model.model_fields if key not in OWN
+}
 
 
 def variant(text: str, context: Context, services: Services) -> tuple[str, Context]:
@@ -24,20 +29,12 @@ def variant(text: str, context: Context, services: Services) -> tuple[str, Conte
         key, equals, value = (part.strip() for part in setting.partition("="))
         if not equals or not value:
             raise RequestError(f"The variant {name} has {setting!r} without a value: {USAGE}.")
-        if key not in _groups_by_setting():
-            raise RequestError(f"The variant {name} sets {key}: the settings are {', '.join(_groups_by_setting())}.")
-        group = _groups_by_setting()[key]
+        if key not in GROUP_OF:
+            raise RequestError(f"The variant {name} sets {key}: the settings are {', '.join(GROUP_OF)}.")
+        group = GROUP_OF[key]
         (values[group] if group else values)[key] = value
     try:
         return name, Context.model_validate(values)
     except ValidationError as error:
         first = error.errors()[0]
         raise RequestError(f"The variant {name} has a wrong {first['loc'][-1]}: {first['msg']}.") from None
-
-
-def _groups_by_setting() -> dict[str, str | None]:
-    """Map each setting to its group, None for those of the context itself."""
-    places: dict[str, str | None] = {key: None for key in Context.model_fields if key not in (*GROUPS, "filter")}
-    for group, model in GROUPS.items():
-        places |= {key: group for key in model.model_fields if key not in places}
-    return places

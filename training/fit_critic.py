@@ -16,6 +16,7 @@ import asyncio
 import json
 import lzma
 import math
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
@@ -28,8 +29,8 @@ from sklearn.model_selection import GroupKFold, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from benchmarks.ablations.recorded_chat import Clock, recorded
-from benchmarks.harness import FOLDER, counted, option_parser
+from app.options import span
+from benchmarks.harness import FOLDER, counted, option_parser, recorded
 from benchmarks.sample import open_docs
 from core.types import Passage
 from evaluation.datasets.question_set import load, select
@@ -75,12 +76,11 @@ def main() -> None:
     """Collect, fit, print, and store if asked."""
     parser = option_parser(__doc__, most=90, out=Path("eval/fit"), replies=FOLDER / "replies.jsonl", write=False)
     parser.add_argument("dataset", type=Path)
-    parser.add_argument("--paragraphs", default="1-24")
+    parser.add_argument("--paragraphs", type=span, default="1-24")
     parser.add_argument("--drafts", type=Path)
     parser.add_argument("--scores", type=Path)
     options = parser.parse_args()
-    first, last = map(int, options.paragraphs.split("-"))
-    dataset = load(options.dataset, options.out / "documents", (first, last))
+    dataset = load(options.dataset, options.out / "documents", options.paragraphs)
     examples = select(dataset.examples, most=options.most, balanced=True)
     traces = asyncio.run(collect(dataset.documents, examples, Replies(options.replies)))
     passages = passage_rows(examples, traces)
@@ -96,11 +96,8 @@ def main() -> None:
     levels, said = thresholds(examples, best_by_example(passages, relevant), best_by_example(claims, supported), claims)
     print("\n".join([*lines, *more, said]))
     if options.write:
-        where = f"{options.dataset.name} --paragraphs {options.paragraphs} --most {options.most}"
-        if options.scores:
-            where += f" --drafts {options.drafts.name} --scores {options.scores.name}"
         provenance = {
-            "command": f"python -m training.fit_critic {where} --write",
+            "command": command(),
             "fitted": date.today().isoformat(),
             "questions": str(len(traces)),
             "passages": str(len(passages)),
@@ -118,7 +115,7 @@ async def collect(documents: Sequence[Path], examples: Sequence[Example], replie
         ratings="direct",
     )
     async with open_docs(documents) as rag:
-        services, _ = recorded(rag.services, replies, Clock())
+        services = recorded(rag.services, replies)
         graph = build_graph(replace(services, fits=Fits()))
         return {one.id: await graph.ainvoke({"question": one.question}, context=context) for one in counted(examples)}
 
@@ -243,6 +240,12 @@ def thresholds(
     most = [one for one in good if one[1] == max(kept for _, kept, _ in good)]
     f1, kept, levels = most[len(most) // 2]
     return levels, f"thresholds {levels}: abstention F1 {f1:.3f}, kept {kept:.0%} of {len(right)} right drafts"
+
+
+def command() -> str:
+    """Return the command that runs, with files by their names alone."""
+    spec = sys.modules["__main__"].__spec__
+    return " ".join(["python -m", spec.name if spec else "", *(Path(word).name for word in sys.argv[1:])])
 
 
 def store(

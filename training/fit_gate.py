@@ -8,7 +8,6 @@ No language model runs. A logistic regression is fitted to whether a passage tha
 passage's chance is by a regression without its paragraph, and the threshold keeps at least ``KEPT`` of the gold ones.
 Beside it a passage is spared whose cosine no gold one comes near: questions on other things find such.
 ``--write`` stores both with the embedding model's description; ``--check`` shows those stored on other questions.
-``--docs`` are documents to search beside the dataset's own.
 """
 
 import math
@@ -18,6 +17,7 @@ from datetime import date
 from pathlib import Path
 
 from app.libraries import SAMPLE, library_to_ask
+from app.options import span
 from app.settings import load_settings
 from app.terminal.screen import Screen
 from benchmarks.harness import option_parser
@@ -28,7 +28,7 @@ from evaluation.measures.scores import holds_gold
 from evaluation.records import Dataset, Example
 from models.calibration import MINILM, MINILM_FILE, Fit, search_features, too_unlikely
 from nodes.retrieve import as_passage
-from training.fit_critic import cross_fitted, paragraph_of, store
+from training.fit_critic import command, cross_fitted, paragraph_of, store
 
 EVIDENCE = ("similarity", "similarity_behind", "coverage_behind")
 KEPT = 0.995  # of the gold passages
@@ -49,15 +49,13 @@ def main() -> None:
     """Search, fit or read the gate, print, and store if asked."""
     parser = option_parser(__doc__)
     parser.add_argument("dataset", type=Path)
-    parser.add_argument("--paragraphs")
-    parser.add_argument("--docs", type=Path, action="append", default=[])
+    parser.add_argument("--paragraphs", type=span)
     does = parser.add_mutually_exclusive_group()
     does.add_argument("--check", action="store_true")
     does.add_argument("--write", action="store_true")
     options = parser.parse_args()
-    first, _, last = (options.paragraphs or "").partition("-")
-    dataset = load(options.dataset, OUT / "documents", (int(first), int(last or first)) if first else None)
-    searches = searched(dataset, options.docs)
+    dataset = load(options.dataset, OUT / "documents", options.paragraphs)
+    searches = searched(dataset)
     if options.check:
         if MINILM.fits.gate is None:
             raise RequestError(f"There is no gate in {MINILM_FILE.name}: fit one with --write.")
@@ -73,10 +71,8 @@ def main() -> None:
     found = tally(searches, chances, least, similar)
     print(f"graded from {least:.4f}: {', '.join(f'{name} {count}' for name, count in found.items())}")
     if options.write:
-        words = [options.dataset.name, *(f"--docs {path.name}" for path in options.docs)]
-        words += ["--paragraphs", options.paragraphs] if options.paragraphs else []
         provenance = {
-            "command": f"python -m training.fit_gate {' '.join(words)} --write",
+            "command": command(),
             "fitted": date.today().isoformat(),
             "questions": str(len(searches)),
             "passages": str(found["passages"]),
@@ -87,7 +83,7 @@ def main() -> None:
         store(MINILM, MINILM_FILE, {"gate": gate}, {"graded": least, "similar": similar}, provenance)
 
 
-def searched(dataset: Dataset, docs: Sequence[Path]) -> list[Search]:
+def searched(dataset: Dataset) -> list[Search]:
     """The first search of each example that is to be searched for, with the application's index and ``k``.
 
     A passage of an example without gold spans counts as not gold.
@@ -95,7 +91,7 @@ def searched(dataset: Dataset, docs: Sequence[Path]) -> list[Search]:
     settings = load_settings()
     if settings.selfrag_embedding_model:
         raise RequestError("The gate is of the default embedding model: unset SELFRAG_EMBEDDING_MODEL.")
-    with library_to_ask([*dataset.documents, *docs] or [SAMPLE], settings, Screen()) as library:
+    with library_to_ask(dataset.documents or [SAMPLE], settings, Screen()) as library:
         asked = [example for example in dataset.examples if example.route != "direct"]
         found = []
         for example in asked:

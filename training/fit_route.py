@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from app.libraries import SAMPLE
-from benchmarks.ablations.recorded_chat import Clock, recorded
-from benchmarks.harness import FOLDER, counted, option_parser
+from app.options import span
+from benchmarks.harness import FOLDER, counted, option_parser, recorded
 from benchmarks.sample import open_docs, questions_in
 from evaluation.datasets.question_set import load, select
 from evaluation.judging.saved_replies import Replies
@@ -27,7 +27,7 @@ from models.calibration import EMBEDDED, EMBEDDED_FILE, MINILM, MINILM_FILE, Fit
 from nodes.retrieve import as_passage
 from prompts.decide import RETRIEVE
 from prompts.delimiters import as_data
-from training.fit_critic import cross_fitted, store
+from training.fit_critic import command, cross_fitted, store
 
 TUNING = SAMPLE.parent / "routes_tuning.jsonl"
 FEATURES = ("log_odds", "similarity", "coverage")
@@ -48,10 +48,9 @@ def main() -> None:
     """Ask, fit, print, and store if asked."""
     parser = option_parser(__doc__, most=60, replies=FOLDER / "replies.jsonl", out=Path("eval/route"), write=False)
     parser.add_argument("dataset", type=Path)
-    parser.add_argument("--paragraphs", default="1-24")
+    parser.add_argument("--paragraphs", type=span, default="1-24")
     options = parser.parse_args()
-    first, last = map(int, options.paragraphs.split("-"))
-    article = load(options.dataset, options.out / "documents", (first, last))
+    article = load(options.dataset, options.out / "documents", options.paragraphs)
     routes = [(one.question, one.route == "retrieve") for one in questions_in(TUNING)]
     of_article = [(one.question, True) for one in select(article.examples, most=options.most)]
     asked = asyncio.run(ask(SAMPLE, routes, options.replies))
@@ -70,8 +69,7 @@ def main() -> None:
     spared = [one.retrieve for one in asked if one.features["similarity"] >= near]
     print(f"cosine {near} and more: {len(spared)} rows, of which {sum(spared)} ask for facts")
     if options.write:
-        command = f"python -m training.fit_route {options.dataset.name} --paragraphs {options.paragraphs} --write"
-        store(EMBEDDED, EMBEDDED_FILE, {"route": fit}, {}, {"route": command, "route_rows": str(len(asked))})
+        store(EMBEDDED, EMBEDDED_FILE, {"route": fit}, {}, {"route": command(), "route_rows": str(len(asked))})
         store(MINILM, MINILM_FILE, {}, {"near": near}, {})
 
 
@@ -79,7 +77,7 @@ async def ask(docs: Path, questions: Sequence[tuple[str, bool]], replies: Path) 
     """Return each question with what the critic says of it and what is found for it."""
     found = []
     async with open_docs([docs]) as rag:
-        services, _ = recorded(rag.services, Replies(replies), Clock())
+        services = recorded(rag.services, Replies(replies))
         for question, retrieve in counted(questions):
             verdict = await services.critic.choose(RETRIEVE, question=as_data(question))
             passages = [as_passage(one) for one in await services.retriever.ainvoke(question, k=4)]

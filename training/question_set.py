@@ -136,7 +136,7 @@ def of_long_answers(sources: Sources, half: str) -> tuple[dict[str, str], list[d
             marked = [one["selected_sentences"] for one in row["output"] if one.get("selected_sentences")]
             answers = [one["answer"] for one in row["output"]] if marked else []
             question = question_of({"id": row["id"], "question": f"{asked[0].upper()}{asked[1:]}?", "answers": answers})
-            questions.append(question | {"marked": marked, "passage": passage["sentences"]})
+            questions.append(question | {"marked": marked})
     return files, questions
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Set
+from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
@@ -13,47 +15,11 @@ from evaluation.measures.scores import contains
 from grounding.sentences import sentences
 from grounding.stems import stem, stems
 
-MONTHS = "January February March April May June July August September October November December"
-CLOSED = {
-    "month": MONTHS,
-    "weekday": "Monday Tuesday Wednesday Thursday Friday Saturday Sunday",
-    "ordinal": "first second third fourth fifth sixth seventh eighth ninth tenth",
-    "numeral": "two three four five six seven eight nine ten eleven twelve",
-    "nationality": """American British French German Italian Spanish Russian Chinese Japanese Indian Greek Roman Turkish
-        Dutch Polish Canadian Australian Mexican Brazilian Egyptian Portuguese Swedish Irish Scottish Korean""",
-    "country": """France Germany Italy Spain Russia China Japan India Greece Turkey Poland Canada Australia Mexico
-        Brazil Egypt Portugal Sweden Ireland Scotland Norway Denmark Austria Hungary Switzerland Belgium Argentina Chile
-        Iran Iraq Israel Kenya Nigeria Pakistan Indonesia Vietnam Thailand England Wales Cuba Peru Nepal""",
-    "state": """California Texas Florida Ohio Virginia Georgia Oregon Nevada Arizona Colorado Kansas Michigan Minnesota
-        Alabama Tennessee Kentucky Illinois Indiana Iowa Missouri Montana Oklahoma Utah Wisconsin Louisiana Alaska""",
-    "city": """London Paris Berlin Rome Madrid Moscow Beijing Tokyo Delhi Athens Istanbul Warsaw Toronto Sydney Cairo
-        Lisbon Stockholm Dublin Vienna Budapest Chicago Boston Detroit Seattle Houston Dallas Denver Miami Atlanta
-        Philadelphia Shanghai Mumbai Prague Munich Milan Barcelona Melbourne Montreal Oxford Cambridge""",
-    "direction": "northern southern eastern western",
-    "colour": "red blue green yellow black white purple orange",
-}
-PAIRS = {
-    "antonym": """first/last largest/smallest highest/lowest oldest/youngest before/after increase/decrease
-        increased/decreased north/south east/west most/least earliest/latest longest/shortest beginning/end won/lost
-        male/female men/women public/private upper/lower winter/summer majority/minority internal/external
-        born/buried started/ended advantages/disadvantages biggest/smallest more/fewer hot/cold strong/weak""",
-    "role": """director/producer author/publisher king/queen father/mother son/daughter husband/wife brother/sister
-        founder/treasurer president/secretary singer/drummer teacher/student winner/loser
-        directed/financed invented/banned discovered/denied founded/closed bought/sold mayor/governor
-        grandfather/grandmother buyer/seller""",
-}
-FIRST_NAMES = frozenset(
-    """John William James George Charles Thomas Robert Henry David Michael Peter Paul Richard Edward Joseph Mary Anna
-    Elizabeth Margaret Maria Sarah Emily Emma Jane Laura Daniel Samuel Benjamin Alexander Andrew Anthony Frederick Frank
-    Albert Arthur Louis Martin Mark Matthew Philip Simon Stephen Steven Walter Victor Hans Karl Carl Max Otto Pierre
-    Jean Jacques Giovanni Antonio Carlos Juan Jose Ivan Nikolai Elena Sofia Sophia Olivia Lisa Linda Susan Julia Helen
-    Rachel Rebecca Kevin Brian Jason Scott Eric Aaron Adam Alan Chris Donald Ronald Kenneth Marcus Lucas Raj""".split()
-)
-_MONTH = rf"(?:{'|'.join(MONTHS.split())})"
-_NO_NAME = (
-    "The|In|On|At|An|As|By|For|From|If|It|Its|He|She|They|His|Her|Their|This|That|These|Those|When|After|But|Some"
-)
-_NO_NAME += "|Similarly|However|Although|Many|Most|Also|Since|During|Other|There|Most|Both|With|Of|To|And|We|You"
+WORDS = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
+CLOSED: dict[str, list[str]] = {kind: words.split() for kind, words in WORDS["closed"].items()}
+FIRST_NAMES, NO_SURNAME = frozenset(WORDS["first_names"].split()), frozenset(WORDS["no_surname"].split())
+_MONTH = rf"(?:{'|'.join(CLOSED['month'])})"
+_NO_NAME = "|".join(WORDS["no_name"].split())
 _NAME = rf"(?!(?:{_NO_NAME})\b)[A-ZÀ-Þ][\w’'-]*\w"
 MENTION = re.compile(
     rf"(?P<date>\b\d{{1,2}} {_MONTH},? \d{{4}}\b|\b{_MONTH} \d{{1,2}}(?:, \d{{4}})?(?!\w)|\b{_MONTH} \d{{4}}\b)"
@@ -64,19 +30,13 @@ MENTION = re.compile(
     rf"|(?P<name>\b{_NAME}(?:(?: | of (?:the )?| de | von | van ){_NAME})*)"
 )
 WORD = re.compile(r"[\w’'-]+")
-KIND = {word: kind for kind, words in CLOSED.items() for word in words.split()}
+KIND: dict[str, str] = {word: kind for kind, words in CLOSED.items() for word in words}
 PAIRED = {
     word: (kind, other)
-    for kind, pairs in PAIRS.items()
+    for kind, pairs in WORDS["pairs"].items()
     for pair in pairs.split()
     for word, other in (pair.split("/"), reversed(pair.split("/")))
 }
-NO_SURNAME = frozenset(
-    """River Street Road Island Islands College University County School Hospital City Bridge Park Lake House Station
-    Mountain Award Awards Prize Church Cathedral Museum Library Theatre Theater Airport Fort Court Castle Palace Bible
-    Building Gospel Institute Foundation Society Company Show Tournament Avenue Hotel Bank Square Hall Peninsula
-    Act Amendment Band Stadium Center Centre Memorial Cup League Brothers Sons Louis""".split()
-)
 PLACES = frozenset(("city", "country", "state"))
 
 
@@ -200,7 +160,7 @@ class Kinds:
         if known and self._english and old != "may":
             if known in ("ordinal", "numeral") and not before.endswith(("the ", "many ")):
                 return
-            pool = CLOSED[known].split()
+            pool = CLOSED[known]
             if pool[0][0].isupper() and old.title() not in names:  # of Turkey, and not of a cold turkey
                 return
         elif re.fullmatch(r"(?:1\d|20)\d\d", old):

@@ -35,6 +35,8 @@ def calibrate(options: argparse.Namespace) -> int:
     settings = load_settings()
     require_docs(options.docs)
     if options.output:
+        if options.status or options.reset:
+            raise RequestError("--output writes what is fitted: leave it out of --status and --reset.")
         require_output(options.output, ".html")
         require_charts("--output")
     if options.status or options.reset:
@@ -60,7 +62,8 @@ def _look_after(options: argparse.Namespace, settings: Settings, screen: Screen)
     with library_to_ask(options.docs, settings, screen) as library:
         if options.reset:
             done = reset(library, settings)
-            screen.result("The calibration is gone." if done else "There is no calibration of these documents.")
+            said = "The calibration is gone." if done else "There is no calibration of these documents."
+            screen.json({"reset": done}) if options.json else screen.result(said)
             return
         kept = kept_by_settings(library, settings, screen)
         if kept is None:

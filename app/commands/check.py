@@ -68,7 +68,7 @@ def _checked(given: TextToCheck, options: argparse.Namespace, settings: Settings
 
     rag = SelfRAG.open(*options.docs or (), settings=settings, screen=screen)
     try:
-        with Replies(_file_for(given, settings)) as kept:
+        with Replies(file_for(given, settings)) as kept:
             return asyncio.run(run(rag, kept))
     except (KeyboardInterrupt, SelfRAGError):
         if last[0]:
@@ -76,14 +76,14 @@ def _checked(given: TextToCheck, options: argparse.Namespace, settings: Settings
         raise
 
 
-def _file_for(given: TextToCheck, settings: Settings) -> Path:
+def file_for(given: TextToCheck, settings: Settings) -> Path:
     """The file with what is known of a text; the oldest of others are removed."""
-    folder = settings.libraries_folder.parent / "checks"
+    file = settings.libraries_folder.parent / "checks" / f"{digest(given.text)[:32]}.jsonl"
     with suppress(OSError):
-        files = sorted(folder.glob("*.jsonl"), key=lambda file: file.stat().st_mtime)
-        for old in files[: max(0, len(files) - MOST_KEPT + 1)]:
+        others = sorted({*file.parent.glob("*.jsonl")} - {file}, key=lambda other: other.stat().st_mtime)
+        for old in others[: max(0, len(others) - MOST_KEPT + 1)]:
             old.unlink()
-    return folder / f"{digest(given.text)[:32]}.jsonl"
+    return file
 
 
 def _cached(kept: Replies, rag: SelfRAG, settings: Settings) -> Check:
@@ -93,7 +93,8 @@ def _cached(kept: Replies, rag: SelfRAG, settings: Settings) -> Check:
     """
     code = digest_of_code(("grounding", "nodes", "prompts"))
     context = rag.services.completed(rag.context).model_dump_json()
-    made_with = (rag.stamp.model_dump_json(), rag.calibration or "", context, settings.selfrag_search, code)
+    made_with = [rag.stamp.model_dump_json(), rag.calibration or "", context, settings.selfrag_search, code]
+    made_with += [settings.server] if settings.server else []
 
     async def cached(one: Checkable, call: Callable[[], Awaitable[Checked]]) -> Checked:
         claim: VerifiedClaim | None = None

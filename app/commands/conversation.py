@@ -19,6 +19,7 @@ from core.text import shortened, shown
 from run.context import Context
 
 MOST_SHOWN = 3  # turns of a thread that is opened
+NO_QUESTION = "This thread has no question yet: ask one first."
 
 
 @dataclass
@@ -137,11 +138,14 @@ class Conversation:
 
     def _kept(self) -> Thread:
         if self.thread is None:
-            raise RequestError("This thread has no question yet: ask one first.")
+            raise RequestError(NO_QUESTION)
         return self.thread
 
     def _last(self) -> ThreadTurn:
-        return self.threads.turns(self._kept().id)[-1]
+        turns = self.threads.turns(self._kept().id)
+        if not turns:
+            raise RequestError(NO_QUESTION)
+        return turns[-1]
 
     def _answer(self, turn: ThreadTurn) -> None:
         rag, screen = self.rag, self.screen

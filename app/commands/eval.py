@@ -2,10 +2,12 @@
 
 import argparse
 import asyncio
+import os
+from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from app.calibrations import provenance_of, with_calibration
 from app.compose import context_of, critic_name, services_without_models, usual_concurrency
@@ -32,7 +34,7 @@ from evaluation.self_rag import self_rag
 from evaluation.systems import closed_book, plain, with_surroundings
 from evaluation.variants import variant
 from retrieval.library.library import Library
-from run.context import Context, Services
+from run.context import Context, RetrieverLike, Services
 
 T = TypeVar("T")
 ExtraSystems = Callable[[Services, Context], list[System]]
@@ -52,8 +54,10 @@ def ask_dataset(
     options: argparse.Namespace, screen: Screen, extra_systems: ExtraSystems | None = None
 ) -> tuple[Path, Dataset, Sequence[Example], list[Record], Judgements | None]:
     """Ask what was not asked yet; return the results' folder, data set, examples, records, and judgements if any."""
-    settings = load_settings()
-    _check_variants(options, settings)
+    settings, nothing = load_settings(), cast("RetrieverLike", None)
+    context = context_of(settings)
+    # What is wrong with the systems is told before any model is loaded.
+    systems_of(options, services_without_models(settings, nothing), context, None, {})
     require_docs(options.docs)
     require_charts("An evaluation")
     folder = options.out or Path("eval") / name_of(options.dataset, options.paragraphs)
@@ -79,8 +83,9 @@ def ask_dataset(
         documents_of(options.docs, options.dataset, dataset),
         examples,
         judged,
-        context=context_of(settings),
+        context=context,
         needs_models=bool(extra_systems or options.judge),
+        writes_report=True,
         extra_systems=extra_systems,
     )
     return folder, dataset, examples, records, judgements
@@ -97,6 +102,7 @@ def ask_systems(
     *,
     context: Context,
     needs_models: bool,
+    writes_report: bool = False,
     extra_systems: ExtraSystems | None = None,
 ) -> tuple[list[Record], T]:
     """Ask what the folder does not hold; return all records, and what ``then`` makes of them at a given concurrency.
@@ -105,6 +111,8 @@ def ask_systems(
     """
     concurrency = options.concurrency or usual_concurrency(settings)
     with library_to_ask(documents, settings, screen, complete=True) as library:
+        if writes_report:
+            _require_apart(folder, library)
         retriever, surroundings = library.store.as_retriever(), surroundings_of(settings, library)
         services = with_calibration(services_without_models(settings, retriever), library, settings, screen)
         systems = systems_of(options, services, context, None, surroundings)
@@ -134,6 +142,18 @@ def ask_systems(
                     kept = f"{sum(done)} of {len(done)} answers are kept in {store.path}"
                     screen.note(f"{kept}: the same command goes on from there.")
                 raise
+
+
+def _require_apart(folder: Path, library: Library) -> None:
+    """Refuse a report among the documents: the next run would read it as one of them, and ask everything again."""
+    place = folder.resolve()
+    roots = (Path(os.fsdecode(root)) for root in library.store.roots().kinds)
+    root = next((root for root in roots if place.is_relative_to(root)), None)
+    if root and not library.exclusion_of(place):
+        raise RequestError(
+            f"{shown(folder)} lies in {shown(root)}, whose files are documents: name another folder with --out, or "
+            "leave it out of your library with index --exclude."
+        )
 
 
 def _report(
@@ -185,32 +205,19 @@ def systems_of(
     surroundings: dict[str, Any],
 ) -> list[System]:
     """Return the systems asked for, the variants and the extra ones, fingerprinted with models and documents."""
-    made: dict[str, Callable[[], System]] = {
-        "self-rag": lambda: self_rag(services, context),
-        "plain": lambda: plain(services, context),
-        "closed-book": lambda: closed_book(services, context),
+    made: dict[str, Callable[[Services, Context], System]] = {
+        "self-rag": self_rag,
+        "plain": plain,
+        "closed-book": closed_book,
     }
-    systems: list[System] = [made[name]() for name in options.systems]
-    for text in options.variant:
-        name, changed = variant(text, context, services)
-        systems.append(self_rag(services, changed, name))
-    if extra_systems:
-        systems += extra_systems(services, context)
-    _require_names([system.name for system in systems])
-    return [with_surroundings(system, surroundings) for system in systems]
-
-
-def _check_variants(options: argparse.Namespace, settings: Settings) -> None:
-    """Refuse what is wrong with the systems before any model is loaded."""
-    nothing: Any = None
-    unbound = Services(nothing, nothing, nothing)
-    _require_names([*options.systems, *(variant(text, context_of(settings), unbound)[0] for text in options.variant)])
-
-
-def _require_names(names: Sequence[str]) -> None:
-    doubled = next((name for name in names if names.count(name) > 1), None)
+    systems = [made[name](services, context) for name in options.systems]
+    variants = (variant(text, context, services) for text in options.variant)
+    systems += [self_rag(services, changed, name) for name, changed in variants]
+    systems += extra_systems(services, context) if extra_systems else []
+    doubled = [name for name, count in Counter(system.name for system in systems).items() if count > 1]
     if doubled:
-        raise RequestError(f"Two systems are named {doubled}: name each once.")
+        raise RequestError(f"Two systems are named {doubled[0]}: name each once.")
+    return [with_surroundings(system, surroundings) for system in systems]
 
 
 def documents_of(docs: Sequence[Path] | None, path: Path, dataset: Dataset) -> Sequence[Path] | None:
@@ -222,11 +229,13 @@ def documents_of(docs: Sequence[Path] | None, path: Path, dataset: Dataset) -> S
 
 
 def surroundings_of(settings: Settings, library: Library) -> dict[str, Any]:
-    """Return what the answers of every system depend on, for its fingerprint: models, splitting, documents."""
+    """Return what the answers of every system depend on, for its fingerprint: models, server, splitting, documents."""
     sources = [source for source in library.sources() if source.passages]
     search = settings.selfrag_search
     return {
-        **({} if search == "hybrid" else {"search": search}),  # as it was in earlier fingerprints
+        # What is usual is left out, as it was in earlier fingerprints.
+        **({} if search == "hybrid" else {"search": search}),
+        **({"server": settings.server} if settings.server else {}),
         "chat": settings.chat_model,
         "critic": critic_name(settings),
         "file": settings.selfrag_model_path if settings.uses_embedded else None,

@@ -59,7 +59,8 @@ def export_labels(options: argparse.Namespace, settings: Settings, screen: Scree
 
 def copy(options: argparse.Namespace, settings: Settings, screen: Screen) -> None:
     """Copy a library from one store to another. Raises `RequestError` where there is nothing to copy."""
-    if options.source == options.target:
+    homes = [home_of(url, settings) for url in (options.source, options.target)]
+    if options.source == options.target or (homes[0] and homes[1] and homes[0].resolve() == homes[1].resolve()):
         raise RequestError("FROM and TO are the same store: name two.")
     with (
         opened_filled(options.source, options.library, settings) as source,

@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
+from rich.cells import cell_len
 from rich.table import Table
 from rich.text import Text
 
@@ -64,9 +65,9 @@ def table(rows: Sequence[Sequence[str]], screen: Screen, *, texts: bool = False)
         screen.out.print(framed, soft_wrap=False)
         return
     rows = [[one_line(cell) for cell in row] for row in rows]
-    widths = [max(len(row[i]) for row in rows if i < len(row)) for i in range(max(map(len, rows)))]
+    widths = [max(cell_len(row[i]) for row in rows if i < len(row)) for i in range(max(map(len, rows)))]
     for row in rows:
-        screen.result(*((f"{{:<{width}}}  ", cell, "") for cell, width in zip(row, widths, strict=False)))
+        screen.result(*(_padded(cell, width) for cell, width in zip(row, widths, strict=False)))
 
 
 def show_routes(systems: Mapping[str, Sequence[Routed]], screen: Screen) -> None:
@@ -76,14 +77,19 @@ def show_routes(systems: Mapping[str, Sequence[Routed]], screen: Screen) -> None
     for name, lines in systems.items():
         screen.result()
         screen.result(count_line(name, lines))
-        questions = [shortened(line.question, LONGEST_QUESTION) for line in lines[:MOST_ROUTES]]
-        width = max(map(len, questions))
+        questions = [one_line(shortened(line.question, LONGEST_QUESTION)) for line in lines[:MOST_ROUTES]]
+        width = max(map(cell_len, questions))
         for line, question in zip(lines, questions, strict=False):
             mark = line.mark if readable else "right" if line.right else "WRONG"
             path: Part = ("{}" if wide else "    {}", line.path if readable else line.path.replace("→", "->"), "dim")
             first: Part = ("{} ", mark, "green" if line.right else "bold red")
-            screen.result(first, (f"{{:<{width}}}  ", question, ""), *([path] if wide else []))
+            screen.result(first, _padded(question, width), *([path] if wide else []))
             if not wide:
                 screen.result(path)
         if len(lines) > MOST_ROUTES:
             screen.result(f"{len(lines) - MOST_ROUTES:,} more are in report.html")
+
+
+def _padded(text: str, width: int) -> Part:
+    """A text with the spaces after it that a column of so many cells of a terminal needs: some characters take two."""
+    return "{}" + " " * (width - cell_len(text) + 2), text, ""

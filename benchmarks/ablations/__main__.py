@@ -15,9 +15,18 @@ from dataclasses import replace
 from app.commands.eval import ask_dataset
 from app.commands.options import add_eval
 from app.terminal.screen import Screen
-from benchmarks.ablations.recorded_chat import Clock, recorded, with_recorded_time, without_time_limit
 from benchmarks.ablations.variants import ABLATIONS, Ablation
-from benchmarks.harness import FOLDER, WrappedSystem, aligned, exit_code_of, option_parser, shown, write_figures
+from benchmarks.harness import (
+    FOLDER,
+    WrappedSystem,
+    aligned,
+    exit_code_of,
+    option_parser,
+    recorded,
+    shown,
+    without_time_limit,
+    write_figures,
+)
 from core.fingerprint import fingerprint
 from evaluation.datasets.question_set import name_of
 from evaluation.judging.saved_replies import Replies
@@ -48,11 +57,9 @@ def ablated(ablation: Ablation, services: Services, context: Context) -> System:
 
 def systems(services: Services, context: Context, replies: Replies, chosen: Sequence[Ablation]) -> list[System]:
     """Return plain and the ablations, all with the same recorded models."""
-    clock = Clock()
-    services, chats = recorded(services, replies, clock)
+    services = recorded(services, replies)
     context = without_time_limit(services, context)
-    found = [plain(services, context), *(ablated(one, services, context) for one in chosen)]
-    return [with_recorded_time(one, chats, clock) for one in found]
+    return [plain(services, context), *(ablated(one, services, context) for one in chosen)]
 
 
 def main() -> int:
@@ -89,7 +96,6 @@ def report(folder: str, examples: Sequence[Example], records: Sequence[Record]) 
         "right answered": TERMS["right_answered"],
         "right": TERMS["right"],
         "calls": lambda row: (costs_of(row.record)["model_calls"], 1.0),
-        "uncached": lambda row: (costs_of(row.record)["uncached_tokens"], 1.0),
     }
     figures = {name: {title: _cell(name, by_name, title, term) for title, term in terms.items()} for name in by_name}
     print(aligned([(f"{len(examples)} questions", *terms), *((name, *row.values()) for name, row in figures.items())]))

@@ -1,6 +1,6 @@
 """Measure recall: by vectors, by BM25, and by both.
 
-    python -m benchmarks.index.recall [SQUAD.json] [--paragraphs 25-48] [--k 4] [--store URL]
+    python -m benchmarks.index.recall [SQUAD.json] [--paragraphs 25-48] [--k 4]
 
 The article's paragraphs are indexed with the embedded model, and the answerable questions on ``--paragraphs`` asked. A
 passage counts when it comes from the paragraph that the question was asked on. It writes ``bench/index_recall.json``
@@ -19,10 +19,9 @@ from evaluation.datasets.question_set import load
 from evaluation.measures.scores import is_gold_source
 from evaluation.measures.statistics import mean
 from evaluation.records import Example
-from retrieval.library.library import Library, open_store
+from retrieval.library.library import Library
 from retrieval.searching_store import Store
-from retrieval.splitter import SplitSettings
-from retrieval.store import Model, Search
+from retrieval.store import Search
 
 ARTICLE = Path("../shared/data/squad2_computational_complexity.json")
 WAYS: tuple[Search, ...] = get_args(Search)
@@ -34,20 +33,19 @@ def main() -> None:
     parser = option_parser(__doc__, k=4)
     parser.add_argument("article", type=Path, nargs="?", default=ARTICLE)
     parser.add_argument("--paragraphs", type=span, default=(25, 48), metavar="FROM-TO")
-    parser.add_argument("--store", default="sqlite://", metavar="URL", help="where to index, as SELFRAG_STORE names it")
     options = parser.parse_args()
-    model = Model(*embeddings_of(load_settings()))
+    model, name = embeddings_of(load_settings())
     with tempfile.TemporaryDirectory() as folder:
         paragraphs = Path(folder) / "paragraphs"
         examples = load(options.article, paragraphs, options.paragraphs).examples
         known = [one for one in examples if one.answerable and any(gold.source for gold in one.gold)]
-        with Library(open_store(options.store, "article", model, home=Path(folder)), SplitSettings()) as library:
+        with Library.open(Path(folder) / "index", model, embedding_name=name) as library:
             library.add([paragraphs])
             library.sync()
             recall = {way: mean([found(library.store, one, options.k, way) for one in known]) for way in WAYS}
     print(f"{len(known)} questions, recall@{options.k}")
     print(aligned([(way, shown(one, 3)) for way, one in recall.items()]))
-    figures = {"k": options.k, "embedding": model.name, "recall": recall}
+    figures = {"k": options.k, "embedding": name, "recall": recall}
     values = {way: one.value or 0.0 for way, one in recall.items()}
     end("index_recall", figures, [f"{way} is better than both" for way in WAYS if values[way] > values[BOTH]])
 

@@ -85,7 +85,6 @@ def main() -> None:
     base = figures["stores"][EMBEDDED]["ways"]
     for name, one in figures["stores"].items():
         figures["times"][name] = {way: p95 / base[way] for way, p95 in one["ways"].items()}
-    figures["sync_seconds"] = _changed(home / EMBEDDED / MODEL, home / "documents")
     print(_table(figures))
     end("index_scale", figures, _violated(figures))
 
@@ -194,27 +193,6 @@ def _visible_to(reader: int, share: float) -> Visible:
     return cache(lambda path: zlib.crc32(path + reader.to_bytes(4, "big")) < share * 2**32)
 
 
-def _changed(index: Path, documents: Path) -> dict[str, float]:
-    """Return the seconds of a sync: of nothing changed, of one passage more, and of that gone again."""
-    extra = documents / "extra.txt"
-    extra.unlink(missing_ok=True)
-    seconds = {}
-    with Library.open(index, Known(), embedding_name=MODEL) as library:
-        library.sync()
-
-        def sync(name: str) -> None:
-            begun = time.perf_counter()
-            library.sync()
-            seconds[name] = time.perf_counter() - begun
-
-        sync("unchanged")
-        extra.write_text("One passage more, which was not there before.", encoding="utf-8")
-        sync("added")
-        extra.unlink()
-        sync("removed")
-    return seconds
-
-
 def _violated(figures: Mapping[str, Any]) -> list[str]:
     wrong = [
         f"{name} finds {recall:.3f} of the nearest ten of {share}"
@@ -243,8 +221,7 @@ def _table(figures: Mapping[str, Any]) -> str:
     ]
     names = ("", "passages", "without their vector", "made in", "on the disk")
     head = (*names, *(f"recall@{TOP}, {share}" for share in SHARES), *(f"{search}, {share}" for search, share in WAYS))
-    sync = [(f"{EMBEDDED}: sync, {what}", f"{seconds:.2f} s") for what, seconds in figures["sync_seconds"].items()]
-    return f"{aligned(list(zip(head, *made, strict=True)))}\n\n{aligned(sync)}"
+    return aligned(list(zip(head, *made, strict=True)))
 
 
 if __name__ == "__main__":

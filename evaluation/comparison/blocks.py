@@ -1,7 +1,7 @@
 """The content of a comparison as headings, paragraphs, lists and two-column tables, for every form of output."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from core.passages import place_of
 from core.step_wording import spent
@@ -27,38 +27,33 @@ PREFERENCES = {
 }
 
 
-@dataclass(frozen=True)
-class Heading:
+class Heading(NamedTuple):
     """A heading; ``level`` counts from 1."""
 
     text: str
     level: int
 
 
-@dataclass(frozen=True)
-class Paragraph:
+class Paragraph(NamedTuple):
     """A text of one or more lines."""
 
     text: str
 
 
-@dataclass(frozen=True)
-class Bullets:
+class Bullets(NamedTuple):
     """A list of lines."""
 
     lines: Sequence[str]
 
 
-@dataclass(frozen=True)
-class Sides:
+class Sides(NamedTuple):
     """Rows of a label and what each of two systems has there."""
 
     names: tuple[str, str]
     rows: Sequence[tuple[str, str, str]]
 
 
-@dataclass(frozen=True)
-class Passages:
+class Passages(NamedTuple):
     """Passages in full, each under a line that says where it stands and who read it."""
 
     title: str

@@ -21,6 +21,7 @@ from retrieval.documents.decode import decode, is_binary
 FORMS = "JSONL, a JSON list, SQuAD 2.0 or CSV, with a question in each row"
 LARGEST = 100_000_000  # bytes: parsed, they take ten times that in memory
 LONGEST_NAME = 255  # bytes of a folder's name
+LONGEST_NUMBER = 1_000  # digits
 # Control characters, line breaks, characters that change the writing direction, and the path separator.
 UNSAFE_CHARACTERS = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069/]")
 REMEDIES = {NotRegularFileError: "name a file of questions", FileTooLargeError: "split it into smaller ones"}
@@ -119,15 +120,8 @@ def _json(name: str, text: str) -> Any:
 
 
 def _parsed(text: str) -> Any:
-    return json.loads(text, parse_int=_integer)
-
-
-def _integer(digits: str) -> int | str:
-    """Parse a number; return the digits if Python refuses so many, so that the field's own check reports them."""
-    try:
-        return int(digits)
-    except ValueError:
-        return digits
+    """Parse JSON; a number of more digits than Python reads stays text, which the field's own check reports."""
+    return json.loads(text, parse_int=lambda digits: int(digits) if len(digits) < LONGEST_NUMBER else digits)
 
 
 def _rows_of_json(name: str, text: str, loaded: Any) -> list[Row]:

@@ -3,7 +3,7 @@
 import asyncio
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -85,32 +85,30 @@ async def judge_records(
         recall=recall,
         pairs=list(pairs.values()),
         agreement=agreement_of(examples, judged, pairs.values()),
-        **vars(judge.tally),
+        asked=judge.asked,
+        unanswered=judge.unanswered,
+        reason=judge.reason,
     )
 
 
 @dataclass
-class VerdictTally:
-    """How many questions the judge was asked, how many it left without a verdict or a text, and why the last one."""
+class Judge:
+    """Asks the critic and the generator of ``services``, each question once.
 
+    It counts the questions ``asked``, how many it left ``unanswered``, and the ``reason`` of the last of these.
+    """
+
+    services: Services
+    replies: Replies
     asked: int = 0
     unanswered: int = 0
     reason: str | None = None
 
-    def count(self, reply: object, reason: str | None = None) -> None:
+    def _count(self, reply: object, reason: str | None = None) -> None:
         """Count one question; ``reply`` is None if it was left unanswered."""
         self.asked += 1
         if reply is None:
             self.unanswered, self.reason = self.unanswered + 1, reason or self.reason
-
-
-@dataclass(frozen=True)
-class Judge:
-    """Asks the critic and the generator of ``services``, each question once."""
-
-    services: Services
-    replies: Replies
-    tally: VerdictTally = field(default_factory=VerdictTally)
 
     async def faithfulness(self, record: Record) -> float | None:
         """Return RAGAS' faithfulness: |claims that the passages fully support| / |claims|.
@@ -155,7 +153,7 @@ class Judge:
             return []
         about = {"kind": "questions", "system": record["system"], "example": record["example"]}
         written, failure = await self.write(QUESTIONS, about, QUESTIONS_MAX_TOKENS, answer=as_data(answer_of(record)))
-        self.tally.count(None if failure else written, failure)
+        self._count(None if failure else written, failure)
         lines = [BULLET.sub("", line).strip() for line in written.splitlines()]
         return [line for line in lines if line][:QUESTIONS_EACH] or None
 
@@ -178,7 +176,7 @@ class Judge:
         answers = {"first": as_data(shown(first)), "second": as_data(shown(second))}
         text, failure = await self.write(COMPARE, about, COMPARE_MAX_TOKENS, **inputs, **answers)
         opinion = opinion_of(text, systems, failure)
-        self.tally.count(opinion.preferred, failure or "The reply is not in the form asked for.")
+        self._count(opinion.preferred, failure or "The reply is not in the form asked for.")
         return opinion
 
     async def write(
@@ -212,7 +210,7 @@ class Judge:
         key = key_of(model_name(self.services.critic), choice.messages.format_messages(**inputs))
         verdict = await self.replies.get_or_ask(key, about, ask)
         label = str(verdict["label"]) if verdict else UNKNOWN
-        self.tally.count(None if label == UNKNOWN else label, verdict["reason"] if verdict else reason)
+        self._count(None if label == UNKNOWN else label, verdict["reason"] if verdict else reason)
         return label
 
 

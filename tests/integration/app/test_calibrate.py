@@ -113,7 +113,10 @@ def test_what_is_fitted_is_used_from_then_on_by_the_same_models_and_taken_back(
     told = program("calibrate", "--status", "--docs", docs, environment=other)
     assert "calibration is not used, as it was made before a change of the chat model and the critic" in told.err
 
+    refused = program("calibrate", "--status", "--docs", docs, "--output", str(tmp_path / "status.html"))
+    assert (refused.code, "leave it out of --status and --reset" in refused.err) == (2, True)
     assert "is gone" in program("calibrate", "--reset", "--docs", docs).out
+    assert json.loads(program("calibrate", "--reset", "--docs", docs, "--json").out) == {"reset": False}
     assert ask(program, labels, wrong)["outcome"] == "grounded"
 
 
@@ -164,6 +167,10 @@ def test_without_labels_the_model_writes_them_and_nothing_is_guaranteed(
     again = program(*command, "--json")
     assert json.loads(again.out)["estimated"] is True
     assert len(server.asked) == asked, "no call is paid twice"
+    Path(kept[1]).write_text(corrections := Path(kept[1]).read_text().replace("cost?", "charge?"))
+    assert program(*command).code == 0
+    beside = {path.read_text() for path in Path(kept[1]).parent.glob("*.labels.*jsonl")}
+    assert corrections in beside, "what a person corrected is not lost"
     corrected = program("calibrate", kept[1], *command[1:])
     assert corrected.err.startswith(f"note: {len(written)} questions"), "they are labels"
 

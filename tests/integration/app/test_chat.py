@@ -161,6 +161,12 @@ def test_a_chat_without_a_question_keeps_nothing(program: Program, docs: Path, k
     assert kept.list() == []
 
 
+def test_a_thread_without_a_question_has_none_to_ask_again(program: Program, docs: Path, kept: Threads) -> None:
+    empty = kept.create(title="Empty").id
+    ended = program("chat", "--docs", str(docs), "--thread", empty, "--quiet", given="/again\n")
+    assert (ended.code, ended.err) == (2, "error: This thread has no question yet: ask one first.\n")
+
+
 def test_a_killed_chat_goes_on_and_pays_no_finished_node_again(
     program: Program, docs: Path, server: OpenAIServer, kept: Threads
 ) -> None:

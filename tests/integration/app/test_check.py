@@ -70,7 +70,8 @@ def test_what_was_checked_is_not_checked_again(program: Program, docs: Path, dra
     ]
     again = program("check", str(draft), "--docs", str(docs))
     assert (again.code, len(server.asked)) == (0, before + 1)
-    for changed in ({"SELFRAG_THRESHOLD_SUPPORTED": "0.99"}, {"SELFRAG_SEARCH": "bm25"}):
+    elsewhere = {"OPENAI_BASE_URL": server.base_url.replace("127.0.0.1", "localhost")}
+    for changed in ({"SELFRAG_THRESHOLD_SUPPORTED": "0.99"}, {"SELFRAG_SEARCH": "bm25"}, elsewhere):
         before = len(server.asked)
         assert program("check", str(draft), "--docs", str(docs), environment=changed).code == 0
         assert len(server.asked) == before + 2, "another setting"

@@ -1,7 +1,6 @@
 """``eval``: what it writes, and that nothing is asked twice, whatever ended the run."""
 
 import json
-import re
 import shutil
 import signal
 import threading
@@ -12,7 +11,7 @@ import pytest
 
 from evaluation.reporting import report
 from tests.command_line import ROOT, Program
-from tests.integration.openai_server import HANG, Asked, Fault, OpenAIServer, status
+from tests.integration.openai_server import HANG, Asked, Fault, OpenAIServer
 
 RENT = "When does the tenant pay the monthly rent?"
 DOGS = "Are dogs allowed in the garden?"
@@ -111,22 +110,6 @@ def test_a_run_that_is_killed_and_then_interrupted_goes_on_without_asking_again(
     assert not {RENT, DOGS} & {questions_of(asked) for asked in server.asked[before:]}
     assert len(records_of(program)) == 10
     assert "4 kept from before" in ended.err
-
-
-def test_a_server_that_goes_away_ends_the_run_and_keeps_what_there_is(
-    program: Program, questions: Path, docs: Path, server: OpenAIServer
-) -> None:
-    words = ("eval", str(questions), "--docs", str(docs), "--systems", "plain", "--concurrency", "1")
-    server.always = lambda asked: None if questions_of(asked) == RENT else status(401, "no such key")
-    ended = program(*words)
-    assert ended.code == 3
-    assert re.match(r"error: The server of gpt-4o-mini at \S+ refused the key", ended.err.splitlines()[-1])
-    assert "1 of 5 answers are kept" in " ".join(ended.err.split())
-    assert (ended.out, "Traceback" in ended.err) == ("", False)
-    server.always = lambda asked: None
-    before = len(server.asked)
-    assert program(*words).code == 0
-    assert RENT not in {questions_of(asked) for asked in server.asked[before:]}
 
 
 def test_the_samples_questions_are_asked_of_the_sample(small_sample: Program, docs: Path) -> None:

@@ -71,6 +71,7 @@ def test_a_backup_is_restored_elsewhere(filled: Program, tmp_path: Path) -> None
     ("arguments", "said"),
     [
         (("copy", "sqlite://", "sqlite://"), "FROM and TO are the same store"),
+        (("copy", "sqlite:///{home}/libraries", "sqlite://"), "FROM and TO are the same store"),
         (("copy", "sqlite:///nowhere/at/all", "sqlite://"), "There is nothing in the library"),
         (("copy", "mysql://u:geheim-1234@host/db", "sqlite://"), "There is no store for mysql"),
         (("restore", "none.zip"), "There is no file"),
@@ -79,7 +80,7 @@ def test_a_backup_is_restored_elsewhere(filled: Program, tmp_path: Path) -> None
     ],
 )
 def test_what_cannot_be_done_is_one_sentence(program: Program, arguments: tuple[str, ...], said: str) -> None:
-    ended = program("library", *arguments)
+    ended = program("library", *(word.format(home=program.environment["SELFRAG_HOME"]) for word in arguments))
     assert ended.code == 2
     assert ended.out == ""
     assert ended.err.count("\n") == 1

@@ -53,7 +53,7 @@ def test_precision_and_recall_are_of_what_the_search_found(tmp_path: Path) -> No
         ],
     )
     assert (found["disagree"], found["shown"]) == (2, 2)
-    assert [getattr(found[name], "value", None) for name in ("precision", "recall", "named")] == [0.5, 0.5, 0.5]
+    assert [getattr(found[name], "value", None) for name in ("precision", "recall")] == [0.5, 0.5]
 
 
 def test_an_answer_deceives_unless_a_conflict_is_shown() -> None:

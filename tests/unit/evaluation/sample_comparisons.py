@@ -7,10 +7,13 @@ from typing import Any, cast
 
 from langchain_core.prompts import ChatPromptTemplate
 
+from evaluation.comparison.compared_set import ANALYSE
 from evaluation.comparison.comparison import Comparison
+from evaluation.judging.criteria import COMPARE
 from evaluation.judging.judge import Judge
 from evaluation.judging.saved_replies import Replies
 from evaluation.records import Example, Pair
+from models.usage import NodeBudget
 from run.context import Services
 from tests.unit.evaluation.sample_records import answered, compared, seen
 
@@ -32,14 +35,20 @@ class Writer:
     says: Callable[[dict[str, Any]], str | Exception]
     asked: list[dict[str, Any]] = field(default_factory=list)
 
+    def with_budget(self, budget: NodeBudget) -> "Writer":
+        return self
+
     async def write(self, messages: ChatPromptTemplate, *, max_tokens: int, hidden: bool = False, **inputs: Any) -> str:
         messages.format_messages(**inputs)
-        assert hidden
+        assert hidden or messages not in (ANALYSE, COMPARE)
         self.asked.append(inputs)
         said = self.says(inputs)
         if isinstance(said, Exception):
             raise said
         return said
+
+    async def write_scored(self, messages: ChatPromptTemplate, **given: Any) -> tuple[str, float | None]:
+        return await self.write(messages, **given), None
 
 
 def judge_of(writer: Writer, replies: Replies) -> Judge:

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from core.errors import ModelError
-from evaluation.records import DISAGREED, FAILED, IDENTICAL, TIE, UNREADABLE, Example
+from evaluation.records import DISAGREED, FAILED, TIE, UNREADABLE, Example
 from models.failures import TransientModelError, UnusableRequestError
 from tests.unit.evaluation.sample_comparisons import comparison, judged_by, reply
 
@@ -12,11 +12,6 @@ from tests.unit.evaluation.sample_comparisons import comparison, judged_by, repl
 def better(inputs: dict[str, Any]) -> str:
     """Prefer the answer of self-rag, wherever it stands."""
     return reply("first" if "Air scatters light." in inputs["first"] else "second")
-
-
-async def test_a_tie_in_one_order_alone_is_no_tie(tmp_path: Path) -> None:
-    judged, _ = await judged_by(lambda asked: reply("tie") if "Air" in asked["first"] else reply("first"), tmp_path)
-    assert (judged.preference, judged.reasons) == (DISAGREED, [])
 
 
 @pytest.mark.parametrize(
@@ -54,13 +49,6 @@ async def test_a_refusal_is_a_failure_that_is_asked_again(tmp_path: Path, error:
 async def test_a_server_that_is_gone_ends_it(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="gone"):
         await judged_by(lambda _: ModelError("gone"), tmp_path)
-
-
-@pytest.mark.parametrize("answer", ["Air scatters light.", ""])
-async def test_identical_answers_are_not_asked_about(tmp_path: Path, answer: str) -> None:
-    judged, writer = await judged_by(better, tmp_path, comparison(answer, answer))
-    assert (judged.preference, writer.asked) == (IDENTICAL, [])
-    assert judged.criterion("accuracy") is None
 
 
 async def test_the_model_reads_the_passages_of_both_and_the_reference_and_its_reasons_name_the_systems(

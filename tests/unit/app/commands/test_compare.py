@@ -2,62 +2,47 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from langchain_core.prompts import ChatPromptTemplate
 
 from app.cli import main
 from core.errors import ModelError
-from evaluation.comparison.compared_set import ANALYSE
-from evaluation.judging.criteria import COMPARE
-from models.usage import NodeBudget
 from tests.unit.app.scripted_commands import enter_folder
-from tests.unit.evaluation.sample_comparisons import reply
+from tests.unit.evaluation.sample_comparisons import Writer, reply
 
 QUESTION = "Is alpha a letter?"
 ROWS = [
     {"question": QUESTION, "route": "retrieve", "answer": "Alpha is a letter.", "docs": ["docs"]},
     {"question": "Is omega a dog?", "answerable": False, "docs": "docs"},
 ]
-Says = Callable[[dict[str, Any]], str | Exception]
+DRAFTS = {"Is alpha a letter?": "Alpha is a letter.", "Is omega a dog?": "Omega is a dog."}
 
 
-@dataclass
-class Model:
-    """Drafts, and what it says when it compares."""
+def kind_of(inputs: dict[str, Any]) -> str:
+    return "analyse" if "figures" in inputs else "compare" if "first" in inputs else "draft"
 
-    draft: Says = lambda asked: "Alpha is a letter." if "alpha" in asked["question"] else "Omega is a dog."
-    compares: Says = lambda asked: reply("tie")
-    asked: list[str] = field(default_factory=list)
 
-    def with_budget(self, budget: NodeBudget) -> Model:
-        return self
-
-    async def write(self, messages: ChatPromptTemplate, *, max_tokens: int, hidden: bool = False, **inputs: Any) -> str:
-        if messages is ANALYSE:
-            self.asked.append("analyse")
-            return "Both do.\npreferred: neither"
-        self.asked.append("compare" if messages is COMPARE else "draft")
-        said = self.compares(inputs) if messages is COMPARE else self.draft(inputs)
-        if isinstance(said, Exception):
-            raise said
-        return said
-
-    async def write_scored(self, messages: ChatPromptTemplate, **given: Any) -> tuple[str, float | None]:
-        return await self.write(messages, **given), None
+def says(inputs: dict[str, Any], **instead: str | Exception) -> str | Exception:
+    """What the model says when it drafts, compares or writes about a set, but for what it says ``instead``."""
+    usual = {"analyse": "Both do.\npreferred: neither", "compare": reply("tie"), "draft": ""}
+    kind = kind_of(inputs)
+    return instead.get(kind) or usual[kind] or DRAFTS[inputs["question"]]
 
 
 @pytest.fixture
-def model() -> Model:
-    return Model()
+def model() -> Writer:
+    return Writer(says)
+
+
+def asked(model: Writer) -> list[str]:
+    return [kind_of(inputs) for inputs in model.asked]
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: Model) -> Path:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: Writer) -> Path:
     """A working folder with a document and questions, and models that follow a script."""
 
     def support(claim: str) -> str:
@@ -82,28 +67,28 @@ def test_one_question_side_by_side(capsys: pytest.CaptureFixture[str]) -> None:
     assert "2 of 2 answers" in err
 
 
-def test_a_set_is_asked_of_its_own_documents_and_summed_up(capsys: pytest.CaptureFixture[str], model: Model) -> None:
+def test_a_set_is_asked_of_its_own_documents_and_summed_up(capsys: pytest.CaptureFixture[str], model: Writer) -> None:
     assert run("--set", "letters.jsonl", "--quiet") == 0
     out, err = capsys.readouterr()
     assert err == ""
     assert "Overall: letters" in out
     assert "plain's answer was wrong for 1 of them" in out
     assert out.index("What it cost") < out.index("Both do.")
-    assert model.asked.count("compare") == model.asked.count("analyse") == 2
+    assert asked(model).count("compare") == asked(model).count("analyse") == 2
 
 
 def test_nothing_is_asked_twice_and_what_eval_paid_for_is_used(
-    model: Model, capsys: pytest.CaptureFixture[str]
+    model: Writer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["eval", "letters.jsonl"]) == 0
-    paid = list(model.asked)
+    paid = len(model.asked)
     assert paid
     assert run("--set", "letters.jsonl") == 0
-    assert set(model.asked[len(paid) :]) == {"compare", "analyse"}
-    everything = list(model.asked)
+    assert set(asked(model)[paid:]) == {"compare", "analyse"}
+    everything = len(model.asked)
     capsys.readouterr()
     assert run("--set", "letters.jsonl") == 0
-    assert model.asked == everything
+    assert len(model.asked) == everything
     assert "4 of 4 answers · 4 kept from before" in capsys.readouterr().err
 
 
@@ -140,7 +125,7 @@ def test_output_by_its_suffix(capsys: pytest.CaptureFixture[str]) -> None:
     ],
 )
 def test_a_wrong_request_is_refused_before_anything_is_asked(
-    words: tuple[str, ...], part: str, model: Model, capsys: pytest.CaptureFixture[str]
+    words: tuple[str, ...], part: str, model: Writer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     Path("docs.md").mkdir()
     assert run(*words) == 2
@@ -149,30 +134,20 @@ def test_a_wrong_request_is_refused_before_anything_is_asked(
     assert part in err
 
 
+GONE = ModelError("The server is gone.")
+
+
 def test_a_judge_that_is_gone_leaves_the_answers_and_ends_with_3(
-    model: Model, capsys: pytest.CaptureFixture[str]
+    model: Writer, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    model.compares = lambda _: ModelError("The server is gone.")
+    model.says = partial(says, compare=GONE)
     assert run("--set", "letters.jsonl") == 3
     out, err = capsys.readouterr()
     assert "Answer · self-rag" in out
     assert err.splitlines()[-1] == "error: The server is gone."
 
 
-def test_a_writer_that_is_gone_ends_with_3(model: Model, capsys: pytest.CaptureFixture[str]) -> None:
-    model.draft = lambda _: ModelError("The server is gone.")
+def test_a_writer_that_is_gone_ends_with_3(model: Writer, capsys: pytest.CaptureFixture[str]) -> None:
+    model.says = partial(says, draft=GONE)
     assert run(QUESTION, "--docs", "docs") == 3
     assert "error: There is nothing to compare" in capsys.readouterr().err
-
-
-def test_an_interruption_keeps_what_was_answered(model: Model, capsys: pytest.CaptureFixture[str]) -> None:
-    def interrupted(_: dict[str, Any]) -> str:
-        raise KeyboardInterrupt
-
-    model.compares = interrupted
-    assert run("--set", "letters.jsonl") == 130
-    assert "4 of 4 answers are kept" in " ".join(capsys.readouterr().err.split())
-    model.compares = lambda _: reply("tie")
-    drafts = model.asked.count("draft")
-    assert run("--set", "letters.jsonl") == 0
-    assert model.asked.count("draft") == drafts

@@ -72,14 +72,16 @@ def test_systems_are_refused_before_anything_is_loaded(monkeypatch: pytest.Monke
             evaluate(options("--variant", variant))
 
 
-def test_another_model_or_search_is_asked_anew_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_model_server_or_search_is_asked_anew_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SELFRAG_CRITIC_MODEL", "critic")
     evaluate(options("--systems", "plain"))
-    for setting, value in (("CHAT_MODEL", "other"), ("CRITIC_MODEL", "other"), ("SEARCH", "bm25")):
-        monkeypatch.setenv(f"SELFRAG_{setting}", value)
+    changes = {"SELFRAG_CHAT_MODEL": "other", "SELFRAG_CRITIC_MODEL": "other", "SELFRAG_SEARCH": "bm25"}
+    for setting, value in {**changes, "OPENAI_BASE_URL": "http://me:secret-1@one/v1"}.items():
+        monkeypatch.setenv(setting, value)
         evaluate(options("--systems", "plain"))
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://me:secret-2@one/v1/")  # another password of the same server
     evaluate(options("--systems", "plain"))
-    assert len(written()) == 8
+    assert len(written()) == 10
 
 
 def test_no_model_is_loaded_where_all_answers_are_there_and_damaged_lines_are_told(
@@ -145,6 +147,16 @@ def test_a_foreign_folder_is_refused_before_anything_is_loaded_and_left_as_it_is
     (folder / "article.json").unlink()
     assert tree(folder) == before
     assert stat.S_IMODE(foreign.stat().st_mode) == 0o755
+
+
+def test_results_are_not_written_among_the_documents_unless_they_are_left_out(folder: Path) -> None:
+    assert main(["index", "."]) == 0
+    for words in (["--docs", "."], []):
+        with pytest.raises(RequestError, match=r"eval/letters lies in .*, whose files are documents: .*--out"):
+            evaluate(parse(["eval", "letters.jsonl", *words]))
+    assert not (folder / "eval").exists()
+    assert main(["index", "--exclude", "eval"]) == 0
+    assert evaluate(parse(["eval", "letters.jsonl", "--systems", "plain"])) == 0
 
 
 def test_all_that_is_written_is_for_the_user_alone(folder: Path) -> None:

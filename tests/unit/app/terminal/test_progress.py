@@ -85,22 +85,22 @@ def test_a_bar_is_taken_away_when_indexing_fails(capsys: pytest.CaptureFixture[s
 
 
 def test_a_table_is_aligned_in_a_pipe(capsys: pytest.CaptureFixture[str]) -> None:
-    table([["", "self-rag", "plain"], ["Answer F1 [x]", "0.5", "–"], ["Coverage", "0.25"]], Screen())
+    table([["", "self-rag", "plain"], ["Answer F1 [x]", "0.5", "–"], ["租金", "0.25"]], Screen())
     assert capsys.readouterr().out == (
-        "               self-rag  plain\nAnswer F1 [x]  0.5       –\nCoverage       0.25\n"
+        "               self-rag  plain\nAnswer F1 [x]  0.5       –\n租金           0.25\n"
     )
 
 
 @pytest.mark.parametrize("width", [120, 40, 0])
 def test_the_routes_of_a_set_stand_on_one_line_or_two(width: int, capsys: pytest.CaptureFixture[str]) -> None:
     path = "decide→retrieve → grade 2/4 → generate → supported"
-    lines = [Routed("Why is the sky blue?", True, path), Routed("a\x1b[2J\nself-rag: 9 of 9", False, path)]
+    lines = [Routed("天空为什么是蓝色的？", True, path), Routed("a\x1b[2J\nself-rag: 9 of 9", False, path)]
     show_routes({"self-rag": [*lines, *lines * 50]}, screen_of(width))
     out = capsys.readouterr().out
     printed = out.splitlines()
     assert printed[1] == "self-rag: 51 of 102 questions routed as expected"
-    assert printed[2] == "✓ Why is the sky blue?" + (f"  {path}" if width != 40 else "")
-    assert (printed[3] == f"    {path}") == (width == 40)
+    assert printed[2] == "✓ 天空为什么是蓝色的？" + (f"  {path}" if width != 40 else "")
+    assert printed[3] == (f"    {path}" if width == 40 else f"✗ a self-rag: 9 of 9    {path}")
     assert "\x1b" not in out
     assert not any(line.startswith("self-rag: 9") for line in printed)
     assert printed[-1] == "2 more are in report.html"
