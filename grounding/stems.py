@@ -34,14 +34,20 @@ MARKS = re.compile(r"[^\w\s\x00-\x7f]{31,}")
 FRACTIONS = "[¼-¾⅐-⅞]"
 RAISED = re.compile(f"(?<=[0-9])(?={RAISED_DIGITS}|{FRACTIONS})")
 MOST_MARKS = 30  # on one character, as in Unicode's stream-safe text
+# 9.30 a.m., 9.30 to 11 am and 9.30 Uhr are times, 9.30 alone is not.
+TIME = re.compile(
+    r"(?<![\d.,])(\d{1,2})\.(?=[0-5]\d(?:\s?(?:[-–]|to|and|bis|und)\s?\d{1,2}(?:[.:]\d\d)?)?\s?(?:[ap]\.?\s?m|uhr)\b)",
+    re.IGNORECASE,
+)
 
 
 def normal(text: str) -> str:
     """Return the text in NFKC, with at most 30 combining marks per character: sorting more takes quadratic time.
 
-    A raised figure after another, an exponent or the number of a note, stands by itself, as does the half of 1½.
+    A raised figure after another, an exponent or the number of a note, stands by itself, as does the half of 1½. A time
+    of day has a colon: 9:30 for 9.30 a.m.
     """
-    return unicodedata.normalize("NFKC", RAISED.sub(" ", MARKS.sub(_with_fewer_marks, text)))
+    return TIME.sub(r"\1:", unicodedata.normalize("NFKC", RAISED.sub(" ", MARKS.sub(_with_fewer_marks, text))))
 
 
 def _with_fewer_marks(match: re.Match[str]) -> str:

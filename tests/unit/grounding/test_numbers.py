@@ -37,6 +37,10 @@ def missing(claim: str, text: str, question: str = "") -> list[str]:
         ("It lasts 10-15 days.", "It lasts from 10 to 15 days.", []),
         ("It opens at 17:00.", "It opens at 5 p.m.", []),
         ("It opens at 12:00.", "It opens at noon.", []),
+        ("It opens at 9:30 am.", "It opens at 9.30 a.m.", []),
+        ("It opens at 9.30 a.m.", "It is open from 9:30 am to 11.45 am.", []),
+        ("It is open from 09:30.", "It is open from 9.30 to 11 am.", []),
+        ("It opens at 17:30.", "It opens at 5.30 p.m.", []),
         ("It began on 3 May 2021.", "It began on 2021-05-03.", []),
         ("It began on 05/03/2021.", "It began on 5 March 2021.", []),
         ("It lasts 24 months.", "It lasts two years.", []),
@@ -92,6 +96,7 @@ def missing(claim: str, text: str, question: str = "") -> list[str]:
         ("It runs for twelve months.", "It runs for one year and the next two months.", []),
         ("More than a million came.", "1.2 million people came.", []),
         # in other languages
+        ("Das Amt öffnet um 9:30 Uhr.", "Das Amt ist ab 9.30 Uhr geöffnet.", []),
         ("Die Brücke wurde am 3. Mai 1921 eröffnet.", DE, []),
         ("Die Brücke wurde am 4. Mai 1921 eröffnet.", DE, ["4"]),
         ("Die Brücke hat 1200 Lampen.", DE, []),
