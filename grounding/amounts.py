@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from unicodedata import numeric
 
-from grounding.dates import Date, dates
+from grounding.dates import Date, dates, months
 from grounding.language import ENGLISH
 from grounding.lazy import LazyProperty
-from grounding.measures import in_english_units, with_english_units
+from grounding.measures import in_english_units
 from grounding.numerals import in_digits, numbers
 from grounding.stems import (
     FIGURE,
@@ -101,6 +101,11 @@ class Facts:
         return dates(plain_text(self._text))
 
     @LazyProperty
+    def months(self) -> set[int]:
+        """The months that the text names, from 1, alone or in a date."""
+        return months(plain_text(self._text))
+
+    @LazyProperty
     def numbers(self) -> set[str]:
         """The numbers as `stated` returns them."""
         return stated(self._text)
@@ -126,11 +131,14 @@ class Facts:
 
     @LazyProperty
     def units(self) -> dict[str, set[tuple[str, float] | None]]:
-        """Each figure in digits, with the units that follow its occurrences; None for any other word."""
-        found: dict[str, set[tuple[str, float] | None]] = {}
-        text = with_english_units(self.folded)
+        """Each number, with the units that follow its occurrences; None for any other word."""
+        found: dict[str, set[tuple[str, float] | None]] = defaultdict(set)
+        for amount in re.findall(r"[a-z]+", self.folded):  # half and both
+            for figure in AMOUNTS.get(amount, ()):
+                found[figure].add(None)
+        text = in_english_units(self.folded, ENGLISH)
         for match in FIGURE.finditer(text):
-            found.setdefault(plain_figure(match.group()), set()).add(unit_after(text[match.end() : match.end() + 20]))
+            found[plain_figure(match.group())].add(unit_after(text[match.end() : match.end() + 20]))
         return found
 
     @LazyProperty
@@ -179,7 +187,7 @@ def stated(text: str) -> set[str]:
 
 def unit_after(text: str) -> tuple[str, float] | None:
     """Return the dimension of the unit with which a folded text begins, and its size; None if it begins with none."""
-    word = re.match(r"[\s-]*(%|[^\W\d_]+)", text)
+    word = re.match(r"\)?[\s-]*(%|[^\W\d_]+)", text)
     return UNITS.get(stem(word[1])) if word else None
 
 

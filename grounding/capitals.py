@@ -58,7 +58,7 @@ def _may_be_a_name(word: str) -> bool:
     return (
         word[0].isupper()
         and len(word) >= 3
-        and lower not in STOP_WORDS
+        and (lower not in STOP_WORDS or word == "May")
         and lower not in NOT_NAMES
         and lower.removesuffix("s") not in NOT_NAMES
         and word not in ACRONYMS

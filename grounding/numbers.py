@@ -2,7 +2,7 @@
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence
 
 from grounding.amounts import (
     SUFFIXES,
@@ -16,7 +16,7 @@ from grounding.amounts import (
     stated,
     unit_after,
 )
-from grounding.dates import NAMES, YEAR, Date, dates, without_dates
+from grounding.dates import NAMES, YEAR, dates, without_dates
 from grounding.language import ENGLISH, languages_of
 from grounding.measures import in_english_units, with_english_units
 from grounding.numerals import READ, figures_in_full
@@ -101,32 +101,42 @@ def _missing(claim: str, text: str, question: str, quote: str | None, languages:
             continue
         if figure not in asked or (contradictions and contradictions.has(figure)):
             missing.add(figure)
-    missing.update(_other_months(plain, facts.dates, facts_of(question).dates))
+    missing.update(_other_months(plain, facts, facts_of(question)))
     return sorted(missing)
 
 
 def _in_words(claim: str, languages: frozenset[str], facts: Facts) -> str:
     """Return the claim's numbers in words that can be compared, in digits, each with its unit.
 
-    Those are neither small nor round, or the text states others of their unit: five years may go from 2015 to 2020.
+    Those with a unit are compared if the text states that number, or others of the unit: five years may go from 2015 to
+    2020. Others are neither small nor round.
     """
     plain, found = plain_figures(figures_in_full(claim, languages)), []
     for match in AMOUNT.finditer(in_english_units(claim, languages)):
         figure, unit = plain_figure(match[1]), UNITS.get(stem(match[2].lower())) if match[2] else None
         value = number_of(figure) or 0.0
-        if figure in plain or value == 1 or value in SCALES.values():
-            continue
-        if unit[0] in facts.measures if unit else value >= 13:
+        is_round = value == 1 or value in SCALES.values()
+        others = not is_round and (unit[0] in facts.measures if unit else value >= 13)
+        if figure not in plain and (others or (unit and figure in facts.numbers)):
             found.append(match.group())
     return "; ".join(found)
 
 
-def _other_months(claim: str, known: Set[Date], asked: Set[Date]) -> Iterator[str]:
-    """Yield the days of a claim, but for those of the question, that the text states of another month alone."""
-    for date in dates(claim) - asked:
-        alike = [one for one in known if date.day and one.day == date.day and one.year in (None, date.year)]
-        if alike and all(one.month != date.month for one in alike):
+def _other_months(claim: str, facts: Facts, asked: Facts) -> Iterator[str]:
+    """Yield the dates of a claim, but for those of the question, that the facts state of another month alone.
+
+    That is the day or, without one, the year. A month between two that the facts name may follow from them.
+    """
+    for date in dates(claim) - asked.dates:
+        alike = [one for one in facts.dates if one.day == date.day and one.year in (None, date.year)]
+        if date.day and alike and all(one.month != date.month for one in alike):
             yield f"{date.day} {NAMES[date.month - 1].capitalize()}"
+        if date.day or not date.year or date.month in facts.months | asked.months:
+            continue
+        this, known = (date.year, date.month), sorted((one.year, one.month) for one in facts.dates if one.year)
+        bare = facts.months - {month for _, month in known}
+        if date.year in dict(known) and not bare and not known[0] < this < known[-1]:
+            yield f"{NAMES[date.month - 1].capitalize()} {date.year}"
 
 
 def _has_other_scale(claim: str, match: re.Match[str], facts: Facts) -> bool:

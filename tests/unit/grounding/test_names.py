@@ -53,6 +53,7 @@ def missing(claim: str, text: str, question: str = "", *, elsewhere: str = "") -
         ("Robert Lovelace wrote the notes.", ADA, ["Robert"]),
         ("Author Ada Lovelace wrote the notes.", ADA, []),
         ("It began in June.", "It began on 3 May 2021.", ["June"]),
+        ("It began in May.", "It began in June.", ["May"]),
         ("It is closed on Sunday.", "It is closed on Monday.", ["Sunday"]),
         ("The rate fell in Austria.", "In Australia it fell.", ["Austria"]),
         ("The rate fell in Łódź.", "In Kraków it fell.", ["Łódź"]),

@@ -75,6 +75,11 @@ def missing(claim: str, text: str, question: str = "") -> list[str]:
         ("It opens at 18:00.", "It opens at 5 p.m.", ["18"]),
         ("It began on 4 May 2021.", "It began on 2021-05-03.", ["4"]),
         ("It began on 3 May 2022.", "It began on 3 May 2021.", ["2022"]),
+        ("It began in May 2024.", "It began in July 2024 and ended on 3 March 2025.", ["May 2024"]),
+        ("It began in May 2024.", "It began in 05/2024 and ended in July 2024.", []),
+        ("It began in 05/2024.", "It began on 3 May 2024.", []),
+        ("It was open in August 2024.", "It was open from June to September 2024.", []),
+        ("It was open in January 2024.", "It was open from November 2023 to March 2024.", []),
         ("It lasts 25 months.", "It lasts two years.", ["25"]),
         ("It weighs 600 mg.", "It weighs 0.5 g.", ["600"]),
         ("It takes 1 hour.", "It takes three hours.", ["1"]),
@@ -88,7 +93,18 @@ def missing(claim: str, text: str, question: str = "") -> list[str]:
         ("GPT-4 did it.", "GPT-3 did it.", ["4"]),
         ("It is version 1.2.4.", "It is version 1.2.3.", ["1.2.4"]),
         ("In 1998 and 1999 it paid 7.", "In 1998 it paid 6.", ["1999", "7"]),
-        # an amount in words is missing where another of its unit is stated
+        # an amount in words is missing where it is stated of another unit, or another of its unit
+        ("It lasts three weeks.", "It lasts three months.", ["3"]),
+        ("Give three weeks' notice.", "Give 3 months' notice.", ["3"]),
+        ("Give one week's notice.", "Give one month's notice.", ["1"]),
+        ("It has a six-week term.", "It has a six-month term.", ["6"]),
+        ("It lasts twelve weeks.", "It lasts twelve (12) months.", ["12"]),
+        ("It lasts twelve (12) weeks.", "It lasts 12 months.", ["12"]),
+        ("It lasts 2 years.", "It lasts twenty-four (24) months.", []),
+        ("It lasts three weeks.", "It lasts three months; the first 21 days are free.", []),
+        ("It lasts three months.", "There are three stages, of three weeks each.", []),
+        ("The two weeks are paid.", "A couple of weeks are paid within two months.", []),
+        ("It is paid every one week.", "It is paid each week for one month.", []),
         ("It runs for ten years.", "It runs for five years.", ["10"]),
         ("It runs for five years.", "It runs for 5 years.", []),
         ("It ran for five years.", "It ran from 2015 to 2020.", []),
@@ -96,6 +112,15 @@ def missing(claim: str, text: str, question: str = "") -> list[str]:
         ("It runs for twelve months.", "It runs for one year and the next two months.", []),
         ("More than a million came.", "1.2 million people came.", []),
         # in other languages
+        ("Das Haus wurde im Mai 2024 eröffnet.", "Das Haus wurde im Juli 2024 eröffnet.", ["May 2024"]),
+        ("La maison a ouvert en mai 2024.", "La maison a ouvert en juillet 2024.", ["May 2024"]),
+        ("La casa estuvo abierta en agosto de 2024.", "Estuvo abierta de junio a septiembre de 2024.", []),
+        ("The house was opened in May 2024.", "Das Haus wurde im Mai 2024 eröffnet.", []),
+        ("Die Frist beträgt drei Wochen.", "Die Frist beträgt drei Monate.", ["3"]),
+        ("Le préavis est de trois semaines.", "Le préavis est de trois mois.", ["3"]),
+        ("El plazo es de tres semanas.", "El plazo es de tres meses.", ["3"]),
+        ("The term is three weeks.", "Die Frist beträgt für alle drei Monate.", ["3"]),
+        ("The term is three months.", "Die Frist beträgt für alle drei Monate.", []),
         ("Das Amt öffnet um 9:30 Uhr.", "Das Amt ist ab 9.30 Uhr geöffnet.", []),
         ("Die Brücke wurde am 3. Mai 1921 eröffnet.", DE, []),
         ("Die Brücke wurde am 4. Mai 1921 eröffnet.", DE, ["4"]),
@@ -224,6 +249,7 @@ def test_the_day_of_a_question_is_not_taken_for_that_of_another_month() -> None:
     text = "It is open until 3 May 2021."
     assert missing("It is open on 3 June 2021.", text) == ["3 June"]
     assert missing("It is closed on 3 June 2021.", text, "Is it open on 3 June 2021?") == []
+    assert missing("In June 2021 it is closed.", text, "Is it open in June?") == []
 
 
 @pytest.mark.parametrize(
