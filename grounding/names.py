@@ -18,7 +18,7 @@ ENDINGS = re.compile(r"(?:ians?|eans?|ans|an|ese|ish|ers?|ns|n|s|ia|y|a|ic|i)$")
 ALIASES = tuple(
     frozenset(group.split())
     for group in """france french frenchman, netherlands dutch holland, britain british uk kingdom england english,
-    america american americans us usa states, spain spanish spaniard, wales welsh, switzerland swiss,
+    america american americans us usa states, spain spanish spaniard, wales welsh, switzerland swiss, congo congolese,
     denmark danish danes, poland polish poles, ireland irish, finland finnish finns, greece greek greeks,
     turkey turkish turks, germany german germans, soviet ussr russia russian, christmas december""".split(",")
 )

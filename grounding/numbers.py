@@ -31,6 +31,7 @@ LIMIT = re.compile(r"\b(?:not?|never)\s+\w+\s+than\s*[$€£]?$")  # not more th
 AMOUNT = re.compile(r"(?<![\w.,])(\d+(?:\.\d+)?)(?![\d.,]*\d|[a-zºª])(?:[\s-]+([^\W\d_]+))?", re.IGNORECASE)
 SCALE_WORD = re.compile(rf"[\s-]+({'|'.join(SCALES)})\b", re.IGNORECASE)
 SUFFIX = re.compile(rf"\s?({'|'.join(SUFFIXES)})\b", re.IGNORECASE)
+PERIOD = re.compile(r"['’]?(s)\b|(?:st|nd|rd|th)[\s-]centur")  # of 1920s, of 20th century
 NAMED = re.compile(r"(?<![^\W\d_])[^\W\d_]++-?$")
 SEPARATOR = re.compile(r",\s*(?:and|or)\s|[,;]\s|\s(?:and|or)\s")
 NEAR = 200  # characters before and after a figure that are its context
@@ -180,6 +181,10 @@ def _follows(claim: str, match: re.Match[str], facts: Facts, listed: int) -> boo
         return word in FORMULAE or fold(word).replace("-", "") in facts.joined
     if figure == "1" and (unit := re.match(r"[\s-]*([^\W\d_]{3,})", after)):
         return facts.has_one(unit[1][: max(3, len(unit[1]) - 2)])
+    if period := PERIOD.match(after):
+        begin, years = (value, 10 if value % 100 else 100) if period[1] else (100 * value - 100, 100)
+        if any(begin <= year < begin + years for year in _neighbours(begin, facts.values)):
+            return True
     if re.match(r"\s*(?:%|per\s?cent)", after) and value / 100 in _neighbours(value / 100, facts.values):
         return True
     is_rough = ABOUT.search(fold(before)) and not LIMIT.search(fold(before))

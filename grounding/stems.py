@@ -24,6 +24,7 @@ NUMBERS = {word: str(value) for value, word in enumerate(UNITS)} | {
 }
 SCALES = {"dozen": 12, "hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9, "trillion": 10**12}
 FIGURE = re.compile(r"\d+(?:[.,]\d+)*")
+WITH_UNIT = re.compile(rf"({FIGURE.pattern})(?:st|nd|rd|th|([^\W\d_]{{1,3}}))")  # 3rd, 20kg
 # A figure within a longer pattern: anchored at its first digit and possessive, since backtracking over a page of digits
 # would take quadratic time.
 WHOLE_FIGURE = r"(?<!\d)(?<!\d[.,])\d++(?:[.,]\d++)*+"
@@ -87,6 +88,8 @@ def stemmed(text: str, language: str = "en") -> frozenset[str]:
             found.update(word[i : i + 2] for i in range(max(1, len(word) - 1)))
         elif FIGURE.fullmatch(word):
             found.add(plain_figure(word))
+        elif joined := WITH_UNIT.fullmatch(word):
+            found.update((plain_figure(joined[1]), *filter(None, joined.groups()[1:])))
         elif language in SNOWBALL:
             from snowballstemmer import stemmer
 

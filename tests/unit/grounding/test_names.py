@@ -23,6 +23,7 @@ def missing(claim: str, text: str, question: str = "", *, elsewhere: str = "") -
         ("It was O’Brien.", "O'Brien did it.", []),
         ("It is like McDonalds.", "McDonald's sells it.", []),
         ("The Brazilian rate fell.", "In Brazil it fell.", []),
+        ("Although Ada wrote, it sold badly.", "The notes of Ada sold badly.", []),
         ("It fell in the Netherlands.", "The Dutch rate fell.", []),
         ("It came from Mr Smith.", "Smith sent it.", []),
         ("It is run by the ISS.", "The International Space Station runs.", []),

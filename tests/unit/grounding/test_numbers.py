@@ -41,6 +41,9 @@ def missing(claim: str, text: str, question: str = "") -> list[str]:
         ("It opens at 9.30 a.m.", "It is open from 9:30 am to 11.45 am.", []),
         ("It is open from 09:30.", "It is open from 9.30 to 11 am.", []),
         ("It opens at 17:30.", "It opens at 5.30 p.m.", []),
+        ("It was built in the 1920s.", "It was built in 1923.", []),
+        ("It was built in the 20th century.", "It was built in 1923.", []),
+        ("It was built in the 1900s.", "It was built in 1923.", []),
         ("It began on 3 May 2021.", "It began on 2021-05-03.", []),
         ("It began on 05/03/2021.", "It began on 5 March 2021.", []),
         ("It lasts 24 months.", "It lasts two years.", []),
@@ -60,6 +63,8 @@ def missing(claim: str, text: str, question: str = "") -> list[str]:
         ("１２ came.", "12 came.", []),
         ("It is version 1.2.3.", "It is version 1.2.3.", []),
         # it stands nowhere
+        ("It was built in the 1930s.", "It was built in 1923.", ["1930"]),
+        ("It was built in the 19th century.", "It was built in 1923.", ["19"]),
         ("It seats 1201.", "It seats 120¹ people.", ["1201"]),  # the number of a note
         ("It is 11%.", "It is 1½%.", ["11"]),
         ("It is 16%.", "It is 15 percent, or 0.15.", ["16"]),
@@ -112,6 +117,7 @@ def missing(claim: str, text: str, question: str = "") -> list[str]:
         ("It runs for twelve months.", "It runs for one year and the next two months.", []),
         ("More than a million came.", "1.2 million people came.", []),
         # in other languages
+        ("It is open until 9:30 p.m.", "Le magasin est ouvert tous les jours jusqu'à 21 h 30.", []),
         ("Das Haus wurde im Mai 2024 eröffnet.", "Das Haus wurde im Juli 2024 eröffnet.", ["May 2024"]),
         ("La maison a ouvert en mai 2024.", "La maison a ouvert en juillet 2024.", ["May 2024"]),
         ("La casa estuvo abierta en agosto de 2024.", "Estuvo abierta de junio a septiembre de 2024.", []),
