@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from unicodedata import numeric
 
-from grounding.dates import Date, dates, months
 from grounding.language import ENGLISH
 from grounding.lazy import LazyProperty
 from grounding.measures import in_english_units
@@ -18,13 +17,12 @@ from grounding.stems import (
     SCALES,
     WHOLE_FIGURE,
     fold,
-    normal,
     plain_figure,
+    plain_text,
     stem,
     times,
 )
 
-HYPHENS = str.maketrans("‐‑‒–—", "-----")
 AMOUNTS = {
     **dict.fromkeys(("half", "halve", "halves", "halved"), ("0.5", "50", "2")),
     **dict.fromkeys(("quarter", "quarters"), ("0.25", "25", "4")),
@@ -50,7 +48,7 @@ CLOCK = re.compile(r"(\d{1,2})(?::\d\d)?\s?([ap])\.?\s?m\b")
 UNREAD = re.compile(r"\b(\d{1,6}(?:[.,]\d{1,6})?)[\s-](dozen|trillion)\b")  # by the library that reads numbers
 HOUR = re.compile(r"\b(1[3-9]|2[0-3])(?:(?::|\s?h\s?)[0-5]\d|\s?uhr)\b")
 QUANTITY = re.compile(r"(?<![\w.,])(\d+(?:[.,]\d+)*)[\s-]*(%|[^\W\d_]+)")
-ONE = re.compile(r"\b(?:an?|one|each|every|per|single)[\s-]+(?=(\S{1,40}))")
+ONE = r"\b(?:an?|one|each|every|per|single)[\s-]+"
 SCALE = re.compile(rf"[\s-]*(?:{'|'.join(SCALES)}|k|mn?|mio|bn|tn)\b")
 UNITS: Mapping[str, tuple[str, float]] = {
     stem(name): (dimension, factor)
@@ -94,16 +92,6 @@ class Facts:
     def joined(self) -> str:
         """The folded text without spaces and hyphens."""
         return re.sub(r"[\s-]", "", self.folded)
-
-    @LazyProperty
-    def dates(self) -> set[Date]:
-        """The dates in the text."""
-        return dates(plain_text(self._text))
-
-    @LazyProperty
-    def months(self) -> set[int]:
-        """The months that the text names, from 1, alone or in a date."""
-        return months(plain_text(self._text))
 
     @LazyProperty
     def numbers(self) -> set[str]:
@@ -151,14 +139,9 @@ class Facts:
                 found[unit[0]].append(number * unit[1])
         return {dimension: sorted(amounts) for dimension, amounts in found.items()}
 
-    @LazyProperty
-    def ones(self) -> set[str]:
-        """The words after ``a``, ``each`` or ``one``."""
-        return set(ONE.findall(self.folded))
-
     def has_one(self, name: str) -> bool:
         """True if the text has ``a``, ``each`` or ``one`` before a word that begins with ``name``."""
-        return any(word.startswith(name) for word in self.ones)
+        return re.search(rf"{ONE}{re.escape(name)}", self.folded) is not None
 
 
 @lru_cache(maxsize=64)
@@ -195,11 +178,6 @@ def quantities(text: str) -> Iterator[tuple[str, str]]:
     """Yield each amount with the stem of the word after it."""
     for match in QUANTITY.finditer(in_english_units(fold(text), ENGLISH)):
         yield plain_figure(match[1]), stem(match[2])
-
-
-def plain_text(text: str) -> str:
-    """Return the text normalised, with one kind of hyphen."""
-    return normal(text).translate(HYPHENS)
 
 
 def plain_figures(text: str) -> set[str]:

@@ -12,7 +12,7 @@ from grounding.dates import MONTHS
 from grounding.instructions import is_instruction
 from grounding.language import is_english
 from grounding.names import DENIAL, folded, missing_names
-from grounding.numbers import Contradictions, missing_figures
+from grounding.numbers import contradicted, missing_figures
 from grounding.numerals import in_digits
 from grounding.sentences import sentences
 from grounding.stems import stem, stemmed
@@ -54,8 +54,8 @@ def _contradicted(claim: str, sentence: str, section: str) -> float:
         # Others stand in the place of the missing figures: of the same kind, or as many; and of each name. A date is
         # missing only where another stands in its place.
         figures = [one for one in figures if " " not in one]
-        others, contradictions = plain_figures(said) - facts_of(claim).numbers, Contradictions(claim, said, "")
-        counted = not figures or len(others) == len(figures) or (others and all(map(contradictions.has, figures)))
+        others = plain_figures(said) - facts_of(claim).numbers
+        counted = not figures or len(others) == len(figures) or (others and contradicted(claim, said, "") >= {*figures})
         return shared if counted and _others_in_place(claim, absent, said) else 0.0
     denied = bool(DENIAL.search(claim)) != bool(DENIAL.search(sentence))
     return shared if denied and shared >= LEAST_SHARED_DENIED else 0.0

@@ -2,7 +2,10 @@
 
 import re
 from collections.abc import Iterator, Set
+from functools import lru_cache
 from typing import NamedTuple
+
+from grounding.stems import plain_text
 
 NAMES = "january february march april may june july august september october november december".split()
 MONTHS = {form: number for number, name in enumerate(NAMES, 1) for form in (name, name[:3])} | {"sept": 9}
@@ -42,16 +45,18 @@ class Date(NamedTuple):
     day: int | None
 
 
-def dates(text: str) -> set[Date]:
+@lru_cache(maxsize=256)
+def dates(text: str) -> frozenset[Date]:
     """Return every date in the text; ``3/5/2021`` gives both readings."""
-    return {date for _, found in _found(text) for date in found}
+    return frozenset(date for _, found in _found(plain_text(text)) for date in found)
 
 
-def months(text: str) -> set[int]:
+@lru_cache(maxsize=256)
+def months(text: str) -> frozenset[int]:
     """Return the months that a text names, from 1, alone or in a date; in English only with a capital."""
-    words = re.findall(r"[^\W\d_]{3,10}", text)
+    words = re.findall(r"[^\W\d_]{3,10}", plain_text(text))
     named = [word.lower() for word in words if word[0].isupper() or word not in MONTHS]
-    return {date.month for date in dates(text)} | {ALL_MONTHS[word] for word in named if word in ALL_MONTHS}
+    return frozenset(date.month for date in dates(text)) | {ALL_MONTHS[word] for word in named if word in ALL_MONTHS}
 
 
 def without_dates(text: str, known: Set[Date]) -> str:

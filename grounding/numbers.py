@@ -11,16 +11,15 @@ from grounding.amounts import (
     facts_of,
     number_of,
     plain_figures,
-    plain_text,
     quantities,
     stated,
     unit_after,
 )
-from grounding.dates import NAMES, YEAR, dates, without_dates
+from grounding.dates import NAMES, YEAR, dates, months, without_dates
 from grounding.language import ENGLISH, languages_of
 from grounding.measures import in_english_units, with_english_units
 from grounding.numerals import READ, figures_in_full
-from grounding.stems import FIGURE, ON_THE_HOUR, SCALES, fold, plain_figure, stem, times
+from grounding.stems import FIGURE, ON_THE_HOUR, SCALES, fold, plain_figure, plain_text, stem, times
 
 CITED = re.compile(r"\[\d{1,2}\]")
 FORMULAE = frozenset("CO2 H2 H2O O2 O3 N2 N2O NO2 SO2 CH4".split())
@@ -49,20 +48,14 @@ BOUND = re.compile(
 )
 
 
-class Contradictions:
-    """Figures of a claim in whose place the quote states others."""
-
-    def __init__(self, claim: str, quote: str, question: str) -> None:
-        claimed = stated(claim)
-        own = claimed | facts_of(question).numbers
-        kinds = {kind for amount, kind in quantities(quote) if amount not in own}
-        years = {figure for figure in plain_figures(quote) if YEAR.fullmatch(figure)}
-        self._another_year = bool(years) and not years & claimed
-        self._contradicted = {amount for amount, kind in quantities(claim) if kind in kinds}
-
-    def has(self, figure: str) -> bool:
-        """True if the quote states another figure of the same kind: another year, or another number of a thing."""
-        return self._another_year if YEAR.fullmatch(figure) else figure in self._contradicted
+def contradicted(claim: str, quote: str, question: str) -> set[str]:
+    """Return the claim's figures in whose place the quote states others: another year, or another number of a thing."""
+    claimed = stated(claim)
+    own = claimed | facts_of(question).numbers
+    kinds = {kind for amount, kind in quantities(quote) if amount not in own}
+    amounts = {amount for amount, kind in quantities(claim) if kind in kinds and not YEAR.fullmatch(amount)}
+    years, said = (set(filter(YEAR.fullmatch, plain_figures(text))) for text in (claim, quote))
+    return amounts | years if said and not said & claimed else amounts
 
 
 def missing_figures(claim: str, text: str, question: str, quote: str) -> list[str]:
@@ -76,7 +69,7 @@ def missing_figures(claim: str, text: str, question: str, quote: str) -> list[st
     if not others:
         return _missing(claim, text, question, quote)
     # The parts of dates, too: a claim may write a date in a form that is not read.
-    parts = " ".join(str(part) for date in sorted(facts_of(text).dates, key=str) for part in date if part is not None)
+    parts = " ".join(str(part) for date in sorted(dates(text), key=str) for part in date if part is not None)
     whole = f"{text}\n{in_english_units(text, others)}\n{parts}"
     asked = f"{question}\n{in_english_units(question, others)}"
     said = figures_in_full(claim, others | languages_of([claim]))
@@ -87,9 +80,9 @@ def missing_figures(claim: str, text: str, question: str, quote: str) -> list[st
 def _missing(claim: str, text: str, question: str, quote: str | None, languages: frozenset[str] = ENGLISH) -> list[str]:
     """Return the missing figures; without a quote only those that neither text nor question states."""
     facts, asked = facts_of(text), facts_of(question).numbers
-    plain = without_dates(ON_THE_HOUR.sub("", CITED.sub(" ", plain_text(claim))), facts.dates)
+    plain = without_dates(ON_THE_HOUR.sub("", CITED.sub(" ", plain_text(claim))), dates(text))
     comparable = quote is not None and not CONDITION.search(claim) and not BOUND.search(quote)
-    contradictions = Contradictions(plain, quote or "", question) if comparable else None
+    denied = contradicted(plain, quote or "", question) if comparable else set()
     listed = len(SEPARATOR.findall(plain))
     missing: set[str] = set()
     said = f"{plain}\n{_in_words(plain, languages, facts)}"
@@ -100,9 +93,9 @@ def _missing(claim: str, text: str, question: str, quote: str | None, languages:
                 continue
         elif _follows(said, match, facts, listed):
             continue
-        if figure not in asked or (contradictions and contradictions.has(figure)):
+        if figure not in asked or figure in denied:
             missing.add(figure)
-    missing.update(_other_months(plain, facts, facts_of(question)))
+    missing.update(_other_months(plain, text, question))
     return sorted(missing)
 
 
@@ -123,19 +116,20 @@ def _in_words(claim: str, languages: frozenset[str], facts: Facts) -> str:
     return "; ".join(found)
 
 
-def _other_months(claim: str, facts: Facts, asked: Facts) -> Iterator[str]:
-    """Yield the dates of a claim, but for those of the question, that the facts state of another month alone.
+def _other_months(claim: str, text: str, question: str) -> Iterator[str]:
+    """Yield the dates of a claim, but for those of the question, that the text states of another month alone.
 
-    That is the day or, without one, the year. A month between two that the facts name may follow from them.
+    That is the day or, without one, the year. A month between two that the text names may follow from them.
     """
-    for date in dates(claim) - asked.dates:
-        alike = [one for one in facts.dates if one.day == date.day and one.year in (None, date.year)]
+    stated = dates(text)
+    for date in dates(claim) - dates(question):
+        alike = [one for one in stated if one.day == date.day and one.year in (None, date.year)]
         if date.day and alike and all(one.month != date.month for one in alike):
             yield f"{date.day} {NAMES[date.month - 1].capitalize()}"
-        if date.day or not date.year or date.month in facts.months | asked.months:
+        if date.day or not date.year or date.month in months(text) | months(question):
             continue
-        this, known = (date.year, date.month), sorted((one.year, one.month) for one in facts.dates if one.year)
-        bare = facts.months - {month for _, month in known}
+        this, known = (date.year, date.month), sorted((one.year, one.month) for one in stated if one.year)
+        bare = months(text) - {month for _, month in known}
         if date.year in dict(known) and not bare and not known[0] < this < known[-1]:
             yield f"{NAMES[date.month - 1].capitalize()} {date.year}"
 

@@ -31,6 +31,7 @@ WHOLE_FIGURE = r"(?<!\d)(?<!\d[.,])\d++(?:[.,]\d++)*+"
 MOST_DIGITS = 40  # of a figure that is parsed; a longer one is compared as text
 ON_THE_HOUR = re.compile(r"(?<=\d):00\b")
 
+HYPHENS = str.maketrans("‐‑‒–—", "-----")
 MARKS = re.compile(r"[^\w\s\x00-\x7f]{31,}")
 FRACTIONS = "[¼-¾⅐-⅞]"
 RAISED = re.compile(f"(?<=[0-9])(?={RAISED_DIGITS}|{FRACTIONS})")
@@ -54,6 +55,11 @@ def normal(text: str) -> str:
 def _with_fewer_marks(match: re.Match[str]) -> str:
     runs = groupby(match.group(), key=lambda character: unicodedata.combining(character) > 0)
     return "".join("".join(islice(run, MOST_MARKS) if marks else run) for marks, run in runs)
+
+
+def plain_text(text: str) -> str:
+    """Return the text normalised, with one kind of hyphen."""
+    return normal(text).translate(HYPHENS)
 
 
 def fold(text: str) -> str:

@@ -3,8 +3,9 @@ from typing import Any
 import pytest
 
 from core.errors import ModelError
+from core.text import first_line
 from core.types import Turn
-from nodes.contextualize import LONGEST_SHOWN, cleaned, contextualize, is_usable, shown
+from nodes.contextualize import LABEL, LONGEST_SHOWN, contextualize, is_usable, shown
 from tests.scripted import ScriptedGenerator, roomy_budget, runtime, services, state, turn
 
 SKY, NIGHT = "Why is the sky blue?", "And at night?"
@@ -114,7 +115,7 @@ def test_earlier_turns_cannot_forge_a_delimiter() -> None:
     ],
 )
 def test_a_rewritten_question_is_the_first_line_without_its_trimmings(written: str, text: str) -> None:
-    assert cleaned(written) == text
+    assert first_line(written, LABEL) == text
 
 
 @pytest.mark.parametrize(
