@@ -40,7 +40,7 @@ AMOUNTS = {
 }
 ROMAN = re.compile(r"\b(?=[XVI]{2,}\b|[VX]\b)(X{0,3})(IX|IV|V?I{0,3})\b")
 ROMAN_UNITS = dict(zip(("", "I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX"), range(10), strict=True))
-SUFFIXES = {"k": "thousand", "m": "million", "mn": "million", "mio": "million", "bn": "billion", "tn": "trillion"}
+SUFFIXES = {"k": 1000, "m": 10**6, "mn": 10**6, "mio": 10**6, "bn": 10**9, "tn": 10**12}
 SUFFIXED = re.compile(rf"({WHOLE_FIGURE})\s?(k|mn?|mio|bn|tn)\b")
 FRACTION = re.compile(rf"(\d{{0,6}})\s?({FRACTIONS})")
 AND_A_HALF = re.compile(r"\b(\d{1,6})[\s-]and[\s-]a[\s-]half\b")
@@ -157,7 +157,7 @@ def stated(text: str) -> set[str]:
     for word in re.findall(r"[a-z]+", re.sub(r"\bthree[\s-]+quarters\b", "threequarters", folded)):
         found.update(AMOUNTS.get(word, ()))
     found.update(str(10 * len(tens) + ROMAN_UNITS[units]) for tens, units in ROMAN.findall(text))
-    found.update(times(amount, SCALES[SUFFIXES[suffix]]) for amount, suffix in SUFFIXED.findall(folded))
+    found.update(times(amount, SUFFIXES[suffix]) for amount, suffix in SUFFIXED.findall(folded))
     in_figures = in_digits(folded, {"en"})
     found.update(times(amount, SCALES[scale]) for amount, scale in UNREAD.findall(in_figures))
     found.update(f"{plain_figure(whole)}.5" for whole in AND_A_HALF.findall(in_figures))

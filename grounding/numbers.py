@@ -28,8 +28,8 @@ ABOUT = re.compile(
 )
 LIMIT = re.compile(r"\b(?:not?|never)\s+\w+\s+than\s*[$€£]?$")  # not more than 30 days is as exact as 30 days
 AMOUNT = re.compile(r"(?<![\w.,])(\d+(?:\.\d+)?)(?![\d.,]*\d|[a-zºª])(?:[\s-]+([^\W\d_]+))?", re.IGNORECASE)
-SCALE_WORD = re.compile(rf"[\s-]+({'|'.join(SCALES)})\b", re.IGNORECASE)
-SUFFIX = re.compile(rf"\s?({'|'.join(SUFFIXES)})\b", re.IGNORECASE)
+SCALE_WORD = re.compile(rf"[\s-]+({'|'.join(SCALES)})\b")
+SUFFIX = re.compile(rf"\s?({'|'.join(SUFFIXES)})\b")
 PERIOD = re.compile(r"['’]?(s)\b|(?:st|nd|rd|th)[\s-]centur")  # of 1920s, of 20th century
 NAMED = re.compile(r"(?<![^\W\d_])[^\W\d_]++-?$")
 SEPARATOR = re.compile(r",\s*(?:and|or)\s|[,;]\s|\s(?:and|or)\s")
@@ -88,12 +88,7 @@ def _missing(claim: str, text: str, question: str, quote: str | None, languages:
     said = f"{plain}\n{_in_words(plain, languages, facts)}"
     for match in FIGURE.finditer(said):
         figure = plain_figure(match.group())
-        if figure in facts.numbers and not _has_other_scale(said, match, facts):
-            if not _has_other_unit(said, match, facts):
-                continue
-        elif _follows(said, match, facts, listed):
-            continue
-        if figure not in asked or figure in denied:
+        if (figure not in asked or figure in denied) and not _is_stated(said, match, facts, listed):
             missing.add(figure)
     missing.update(_other_months(plain, text, question))
     return sorted(missing)
@@ -134,35 +129,20 @@ def _other_months(claim: str, text: str, question: str) -> Iterator[str]:
             yield f"{NAMES[date.month - 1].capitalize()} {date.year}"
 
 
-def _has_other_scale(claim: str, match: re.Match[str], facts: Facts) -> bool:
-    """True if the claim's scale contradicts every occurrence of the number."""
-    amount = plain_figure(match.group())
-    full_figure = _in_full(amount, claim[match.end() : match.end() + NEAR])
-    return full_figure is not None and full_figure not in facts.numbers and facts.always_scaled.get(amount, False)
+def _is_stated(claim: str, match: re.Match[str], facts: Facts, listed: int) -> bool:
+    """True if the facts have the figure, in that scale and unit where they tell, or one that it follows from.
 
-
-def _has_other_unit(claim: str, match: re.Match[str], facts: Facts) -> bool:
-    """True if the claim's unit contradicts every occurrence of the number, and the facts do not state that measure."""
-    figure, after = plain_figure(match.group()), fold(claim[match.end() : match.end() + NEAR])
-    units, value = facts.units.get(figure, {None}), number_of(figure)
-    if value is None or None in units or unit_after(after) in (None, *units):
-        return False
-    return not _is_converted(value, after, facts)
-
-
-def _in_full(figure: str, after: str) -> str | None:
-    """Return a figure multiplied by the scale after it, as in 3 million or 3m; None if there is none."""
-    if scale := SCALE_WORD.match(after):
-        return times(figure, SCALES[scale[1].lower()])
-    suffix = SUFFIX.match(after)
-    return times(figure, SCALES[SUFFIXES[suffix[1].lower()]]) if suffix else None
-
-
-def _follows(claim: str, match: re.Match[str], facts: Facts, listed: int) -> bool:
-    """True if the figure restates a fact in another form, unit or precision, or counts a list."""
+    It may be in another form, unit or precision, or count a list.
+    """
     figure, before = plain_figure(match.group()), claim[max(0, match.start() - NEAR) : match.start()]
     after = fold(claim[match.end() : match.end() + NEAR])
-    full_figure = _in_full(figure, after)
+    scale = SCALE_WORD.match(after) or SUFFIX.match(after)
+    full_figure = times(figure, (SCALES | SUFFIXES)[scale[1]]) if scale else None
+    if figure in facts.numbers and (not full_figure or not facts.always_scaled.get(figure)):
+        value, units = number_of(figure), facts.units.get(figure, {None})
+        if value is None or None in units or unit_after(after) in (None, *units):
+            return True
+        return _is_converted(value, after, facts)
     if full_figure in facts.numbers:
         return True
     # 3m may be metres, unless the facts have 3 of another scale.

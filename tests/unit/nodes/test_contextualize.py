@@ -106,12 +106,10 @@ def test_earlier_turns_cannot_forge_a_delimiter() -> None:
 @pytest.mark.parametrize(
     ("written", "text"),
     [
-        ("Why?", "Why?"),
         ("\n“Why?”\nBecause.", "Why?"),
         ("Standalone question: Why?", "Why?"),
         ("Rewritten follow-up: Why  not?", "Why not?"),
         ("Question of the day: why?", "Question of the day: why?"),
-        ("", ""),
     ],
 )
 def test_a_rewritten_question_is_the_first_line_without_its_trimmings(written: str, text: str) -> None:
