@@ -45,13 +45,13 @@ class Date(NamedTuple):
     day: int | None
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=64)
 def dates(text: str) -> frozenset[Date]:
     """Return every date in the text; ``3/5/2021`` gives both readings."""
     return frozenset(date for _, found in _found(plain_text(text)) for date in found)
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=64)
 def months(text: str) -> frozenset[int]:
     """Return the months that a text names, from 1, alone or in a date; in English only with a capital."""
     words = re.findall(r"[^\W\d_]{3,10}", plain_text(text))
