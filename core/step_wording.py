@@ -36,24 +36,15 @@ def _described(node: str, decided: Mapping[str, Any]) -> str:
         case "rewrite_query":
             return _searched_next(decided)
         case "generate":
-            if decided["declined"]:
-                return "the draft declines"
-            return _drafted(decided)
+            return "the draft declines" if decided["declined"] else _drafted(decided)
         case "hallucination_check":
-            return (
-                "; ".join(
-                    f"{claim['verdict']['label']}{_sure(claim['verdict'])}: {shortened(claim['text'], 50)}"
-                    for claim in decided["claims"]
-                )
-                or "nothing to check"
-            )
+            claims = (f"{said(one['verdict'], why=False)}: {shortened(one['text'], 50)}" for one in decided["claims"])
+            return "; ".join(claims) or "nothing to check"
         case "answer_check":
             return "usefulness " + ", ".join(said(verdict) for verdict in decided["usefulness"])
         case "direct_generate":
             return f"draft: {shortened(decided['text'], 90)}"
         case "select":
-            if decided.get("reconsidered"):
-                return "not accepted: the documents are searched after all"
             return _accepted(decided)
         case "compare_answers":
             return _compared(decided)
@@ -71,6 +62,8 @@ def _long(decided: Mapping[str, Any]) -> str:
 
 def _accepted(decided: Mapping[str, Any]) -> str:
     """Whether a draft was accepted or, in a long answer, what was taken of it and what follows."""
+    if decided.get("reconsidered"):
+        return "not accepted: the documents are searched after all"
     if "onward" not in decided:
         return "accepted" if decided["accepted"] else "not accepted"
     taken = " | ".join(f"“{shortened(one['text'], 90)}”" for one in decided["segments"])
@@ -186,14 +179,14 @@ def _grouped(verdicts: Iterable[Verdict]) -> str:
 
 
 def _explained(verdict: Verdict, judged: str = "") -> str:
-    parts = (f"{verdict['label']}{_sure(verdict)}", judged, verdict["reason"] or "")
+    parts = (said(verdict, why=False), judged, verdict["reason"] or "")
     return " · ".join(part for part in parts if part)
 
 
-def said(verdict: Verdict) -> str:
-    """A verdict in a few words: its label, how sure, and why."""
-    why = f" ({verdict['reason']})" if verdict["reason"] else ""
-    return f"{verdict['label']}{_sure(verdict)}{why}"
+def said(verdict: Verdict, *, why: bool = True) -> str:
+    """A verdict in a few words: its label, how sure, and ``why``."""
+    reason = f" ({verdict['reason']})" if why and verdict["reason"] else ""
+    return f"{verdict['label']}{_sure(verdict)}{reason}"
 
 
 def _sure(verdict: Verdict) -> str:

@@ -28,6 +28,7 @@ _INVISIBLE = (
 )
 _STRIPPED = re.compile(_INVISIBLE)
 _ESCAPED = re.compile(f"{_INVISIBLE}|[\u2028\u2029]")
+_BULLET = re.compile(r"^(?:[-*•]|\d+[.)])\s+")
 _WHITE = re.compile("[ \t\n]+")
 
 
@@ -100,6 +101,12 @@ def shortened_in_the_middle(text: str, most: int) -> str:
     half = (most - 3) // 2
     line = " ".join(one_line(f"{text[: 4 * most]} … {text[-4 * most :]}" if len(text) > 8 * most else text).split())
     return line if len(line) <= most else f"{line[:half].rstrip()} … {line[-half:].lstrip()}"
+
+
+def first_line(written: str, label: re.Pattern[str]) -> str:
+    """Return the first line that a model wrote, without a bullet, the ``label`` before it, and quotation marks."""
+    line = next((line.strip() for line in written.splitlines() if line.strip()), "")
+    return " ".join(label.sub("", _BULLET.sub("", line)).strip("\"'`“”‘’ ").split())
 
 
 def with_tables(text: str) -> Iterator[str | list[list[str]]]:

@@ -6,10 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from unicodedata import numeric
 
-from grounding.dates import Date, dates
 from grounding.language import ENGLISH
 from grounding.lazy import LazyProperty
-from grounding.measures import in_english_units, with_english_units
+from grounding.measures import in_english_units
 from grounding.numerals import in_digits, numbers
 from grounding.stems import (
     FIGURE,
@@ -18,13 +17,12 @@ from grounding.stems import (
     SCALES,
     WHOLE_FIGURE,
     fold,
-    normal,
     plain_figure,
+    plain_text,
     stem,
     times,
 )
 
-HYPHENS = str.maketrans("‐‑‒–—", "-----")
 AMOUNTS = {
     **dict.fromkeys(("half", "halve", "halves", "halved"), ("0.5", "50", "2")),
     **dict.fromkeys(("quarter", "quarters"), ("0.25", "25", "4")),
@@ -42,15 +40,15 @@ AMOUNTS = {
 }
 ROMAN = re.compile(r"\b(?=[XVI]{2,}\b|[VX]\b)(X{0,3})(IX|IV|V?I{0,3})\b")
 ROMAN_UNITS = dict(zip(("", "I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX"), range(10), strict=True))
-SUFFIXES = {"k": "thousand", "m": "million", "mn": "million", "mio": "million", "bn": "billion", "tn": "trillion"}
+SUFFIXES = {"k": 1000, "m": 10**6, "mn": 10**6, "mio": 10**6, "bn": 10**9, "tn": 10**12}
 SUFFIXED = re.compile(rf"({WHOLE_FIGURE})\s?(k|mn?|mio|bn|tn)\b")
 FRACTION = re.compile(rf"(\d{{0,6}})\s?({FRACTIONS})")
 AND_A_HALF = re.compile(r"\b(\d{1,6})[\s-]and[\s-]a[\s-]half\b")
 CLOCK = re.compile(r"(\d{1,2})(?::\d\d)?\s?([ap])\.?\s?m\b")
 UNREAD = re.compile(r"\b(\d{1,6}(?:[.,]\d{1,6})?)[\s-](dozen|trillion)\b")  # by the library that reads numbers
-HOUR = re.compile(r"\b(1[3-9]|2[0-3]):[0-5]\d\b")
+HOUR = re.compile(r"\b(1[3-9]|2[0-3])(?:(?::|\s?h\s?)[0-5]\d|\s?uhr)\b")
 QUANTITY = re.compile(r"(?<![\w.,])(\d+(?:[.,]\d+)*)[\s-]*(%|[^\W\d_]+)")
-ONE = re.compile(r"\b(?:an?|one|each|every|per|single)[\s-]+(?=(\S{1,40}))")
+ONE = r"\b(?:an?|one|each|every|per|single)[\s-]+"
 SCALE = re.compile(rf"[\s-]*(?:{'|'.join(SCALES)}|k|mn?|mio|bn|tn)\b")
 UNITS: Mapping[str, tuple[str, float]] = {
     stem(name): (dimension, factor)
@@ -96,11 +94,6 @@ class Facts:
         return re.sub(r"[\s-]", "", self.folded)
 
     @LazyProperty
-    def dates(self) -> set[Date]:
-        """The dates in the text."""
-        return dates(plain_text(self._text))
-
-    @LazyProperty
     def numbers(self) -> set[str]:
         """The numbers as `stated` returns them."""
         return stated(self._text)
@@ -126,11 +119,14 @@ class Facts:
 
     @LazyProperty
     def units(self) -> dict[str, set[tuple[str, float] | None]]:
-        """Each figure in digits, with the units that follow its occurrences; None for any other word."""
-        found: dict[str, set[tuple[str, float] | None]] = {}
-        text = with_english_units(self.folded)
+        """Each number, with the units that follow its occurrences; None for any other word."""
+        found: dict[str, set[tuple[str, float] | None]] = defaultdict(set)
+        for amount in re.findall(r"[a-z]+", self.folded):  # half and both
+            for figure in AMOUNTS.get(amount, ()):
+                found[figure].add(None)
+        text = in_english_units(self.folded, ENGLISH)
         for match in FIGURE.finditer(text):
-            found.setdefault(plain_figure(match.group()), set()).add(unit_after(text[match.end() : match.end() + 20]))
+            found[plain_figure(match.group())].add(unit_after(text[match.end() : match.end() + 20]))
         return found
 
     @LazyProperty
@@ -143,14 +139,9 @@ class Facts:
                 found[unit[0]].append(number * unit[1])
         return {dimension: sorted(amounts) for dimension, amounts in found.items()}
 
-    @LazyProperty
-    def ones(self) -> set[str]:
-        """The words after ``a``, ``each`` or ``one``."""
-        return set(ONE.findall(self.folded))
-
     def has_one(self, name: str) -> bool:
         """True if the text has ``a``, ``each`` or ``one`` before a word that begins with ``name``."""
-        return any(word.startswith(name) for word in self.ones)
+        return re.search(rf"{ONE}{re.escape(name)}", self.folded) is not None
 
 
 @lru_cache(maxsize=64)
@@ -166,7 +157,7 @@ def stated(text: str) -> set[str]:
     for word in re.findall(r"[a-z]+", re.sub(r"\bthree[\s-]+quarters\b", "threequarters", folded)):
         found.update(AMOUNTS.get(word, ()))
     found.update(str(10 * len(tens) + ROMAN_UNITS[units]) for tens, units in ROMAN.findall(text))
-    found.update(times(amount, SCALES[SUFFIXES[suffix]]) for amount, suffix in SUFFIXED.findall(folded))
+    found.update(times(amount, SUFFIXES[suffix]) for amount, suffix in SUFFIXED.findall(folded))
     in_figures = in_digits(folded, {"en"})
     found.update(times(amount, SCALES[scale]) for amount, scale in UNREAD.findall(in_figures))
     found.update(f"{plain_figure(whole)}.5" for whole in AND_A_HALF.findall(in_figures))
@@ -179,7 +170,7 @@ def stated(text: str) -> set[str]:
 
 def unit_after(text: str) -> tuple[str, float] | None:
     """Return the dimension of the unit with which a folded text begins, and its size; None if it begins with none."""
-    word = re.match(r"[\s-]*(%|[^\W\d_]+)", text)
+    word = re.match(r"\)?[\s-]*(%|[^\W\d_]+)", text)
     return UNITS.get(stem(word[1])) if word else None
 
 
@@ -187,11 +178,6 @@ def quantities(text: str) -> Iterator[tuple[str, str]]:
     """Yield each amount with the stem of the word after it."""
     for match in QUANTITY.finditer(in_english_units(fold(text), ENGLISH)):
         yield plain_figure(match[1]), stem(match[2])
-
-
-def plain_text(text: str) -> str:
-    """Return the text normalised, with one kind of hyphen."""
-    return normal(text).translate(HYPHENS)
 
 
 def plain_figures(text: str) -> set[str]:

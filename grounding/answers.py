@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from core.types import Passage, Quote
 from core.words import STOP_WORDS, YES_NO, YES_NO_IN_CHINESE
-from grounding.amounts import UNITS, plain_figures, plain_text, quantities
+from grounding.amounts import UNITS, plain_figures, quantities
 from grounding.capitals import names
 from grounding.dates import YEAR, dates, without_dates
 from grounding.language import ENGLISH, is_english, language_of
@@ -15,7 +15,7 @@ from grounding.numbers import missing_figures
 from grounding.numerals import in_digits
 from grounding.quotes import find_quote
 from grounding.reasons import QUANTITY
-from grounding.stems import SCALES, WORD, fold, stemmed, stems
+from grounding.stems import SCALES, WORD, fold, plain_text, stemmed, stems
 
 LONGEST_ANSWER = 120  # characters of a short answer
 ALIKE = 0.67  # share of words that two answers have in common if they are one in other words
@@ -198,7 +198,7 @@ def _first(text: str, own: set[str]) -> set[str]:
 
 
 def _same_figures(one: str, other: str, question: str) -> bool | None:
-    found, others = (dates(plain_text(text)) for text in (one, other))
+    found, others = map(dates, (one, other))
     if found and others:
         pairs = [zip(date, another, strict=True) for date in found for another in others]
         return any(all(a is None or b is None or a == b for a, b in pair) for pair in pairs)
@@ -209,8 +209,7 @@ def _same_figures(one: str, other: str, question: str) -> bool | None:
 
 def _has_amount(text: str, question: str) -> bool:
     """True if the text has a figure that the question has not and that is no date or year."""
-    plain = plain_text(text)
-    figures = plain_figures(without_dates(plain, dates(plain))) - plain_figures(question)
+    figures = plain_figures(without_dates(plain_text(text), dates(text))) - plain_figures(question)
     return not all(map(YEAR.fullmatch, figures)) or THOUSANDS.search(text) is not None
 
 

@@ -13,14 +13,16 @@ NO_PROSE = re.compile(
 )
 BETWEEN = re.compile(r"[\s.-]*")
 OPENS = re.compile(r"(?:^|[:!?\"“”‘(\[\-–—•*_|/>])\s*$|(?:^|\s)['’]$")
-# Words that are capitalised without being names: titles, and things that are numbered or lettered.
+# Words that are capitalised without being names: titles, things that are numbered or lettered, openings of sentences.
 NOT_NAMES = frozenset(
     """mister miss madam sir lady lord president king queen prince princess professor doctor judge justice captain
     general minister chancellor saint pope emperor section sections article articles chapter chapters figure figures
     table tables part parts step steps page pages note notes appendix annex clause clauses paragraph rule level
     phase stage type class grade version volume number item question answer passage document documents yes no none
     internet god north south east west northern southern eastern western tenant landlord borrower lender company
-    agreement party parties customer user act bill law court state government street avenue road""".split()
+    agreement party parties customer user act bill law court state government street avenue road
+    although among amid another beyond despite every inside notwithstanding outside since though throughout today
+    together unlike unless upon whenever whereas wherever whether within without yet""".split()
 )
 ACRONYMS = frozenset("USA USD EUR GBP CEO PDF GMT UTC BCE CEST FAQ URL DNA RNA ASAP ISO GDP VAT".split())
 
@@ -58,7 +60,7 @@ def _may_be_a_name(word: str) -> bool:
     return (
         word[0].isupper()
         and len(word) >= 3
-        and lower not in STOP_WORDS
+        and (lower not in STOP_WORDS or word == "May")
         and lower not in NOT_NAMES
         and lower.removesuffix("s") not in NOT_NAMES
         and word not in ACRONYMS

@@ -8,10 +8,11 @@ from core.types import Passage, Quote
 from core.words import STOP_WORDS
 from grounding.amounts import facts_of, plain_figures
 from grounding.capitals import WORD, names
+from grounding.dates import MONTHS
 from grounding.instructions import is_instruction
 from grounding.language import is_english
 from grounding.names import DENIAL, folded, missing_names
-from grounding.numbers import Contradictions, missing_figures
+from grounding.numbers import contradicted, missing_figures
 from grounding.numerals import in_digits
 from grounding.sentences import sentences
 from grounding.stems import stem, stemmed
@@ -50,19 +51,25 @@ def _contradicted(claim: str, sentence: str, section: str) -> float:
     if shared < LEAST_SHARED:
         return 0.0
     if figures or absent:
-        # Others stand in the place of the missing figures: of the same kind, or as many; and of each name.
-        others, contradictions = plain_figures(said) - facts_of(claim).numbers, Contradictions(claim, said, "")
-        counted = not figures or len(others) == len(figures) or (others and all(map(contradictions.has, figures)))
+        # Others stand in the place of the missing figures: of the same kind, or as many; and of each name. A date is
+        # missing only where another stands in its place.
+        figures = [one for one in figures if " " not in one]
+        others = plain_figures(said) - facts_of(claim).numbers
+        counted = not figures or len(others) == len(figures) or (others and contradicted(claim, said, "") >= {*figures})
         return shared if counted and _others_in_place(claim, absent, said) else 0.0
     denied = bool(DENIAL.search(claim)) != bool(DENIAL.search(sentence))
     return shared if denied and shared >= LEAST_SHARED_DENIED else 0.0
 
 
 def _others_in_place(claim: str, absent: Sequence[str], said: str) -> bool:
-    """True if another name, which the claim does not have, stands beside the same word as each missing name."""
-    claimed = {folded(name.text) for name in names(claim)}
-    places = _beside({folded(name.text) for name in names(said) if not name.opens} - claimed, said)
-    for place in _beside(set(map(folded, absent)), claim):
+    """True if another name, which the claim does not have, stands beside the same word as each missing name.
+
+    A month stands in the place of another month alone.
+    """
+    missing, claimed = set(map(folded, absent)), {folded(name.text) for name in names(claim)}
+    others = {folded(name.text) for name in names(said) if not name.opens} - claimed
+    places = _beside(others if missing & MONTHS.keys() else others - MONTHS.keys(), said)
+    for place in _beside(missing, claim):
         found = next((one for one in places if one & place), None)
         if found is None:
             return False

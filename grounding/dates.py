@@ -2,7 +2,10 @@
 
 import re
 from collections.abc import Iterator, Set
+from functools import lru_cache
 from typing import NamedTuple
+
+from grounding.stems import plain_text
 
 NAMES = "january february march april may june july august september october november december".split()
 MONTHS = {form: number for number, name in enumerate(NAMES, 1) for form in (name, name[:3])} | {"sept": 9}
@@ -17,7 +20,8 @@ OTHER_MONTHS = {
     )
     for form in forms.split(",")
 }
-_MONTH = rf"(?P<month>{'|'.join(sorted(MONTHS | OTHER_MONTHS, key=len, reverse=True))})\b\.?"
+ALL_MONTHS = MONTHS | OTHER_MONTHS
+_MONTH = rf"(?P<month>{'|'.join(sorted(ALL_MONTHS, key=len, reverse=True))})\b\.?"
 _DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th|er|º|\.)?"
 _YEAR = r"(?P<year>\d{4})"
 WRITTEN = (
@@ -25,6 +29,8 @@ WRITTEN = (
     re.compile(rf"\b{_MONTH}\s+{_DAY}\b(?:,?\s+{_YEAR})?", re.IGNORECASE),
     re.compile(rf"\b{_MONTH},?\s+(?:of\s+|del?\s+)?{_YEAR}", re.IGNORECASE),
     re.compile(r"(?:(?P<year>\d{4})\s?年\s?)?(?P<month>\d{1,2})\s?月(?:\s?(?P<day>\d{1,2})\s?[日号])?"),
+    re.compile(r"(?<![\d./-])(?P<month>\d\d|\d(?=/))[./](?P<year>(?:19|20)\d\d)(?![\d/-])"),
+    re.compile(r"(?<![\d-])(?P<year>(?:19|20)\d\d)-(?P<month>\d\d)(?![\d-])"),
 )
 YEAR = re.compile(r"\b(?:1\d{3}|20\d\d)\b")
 ISO = re.compile(r"(?<!\d)(\d{4})-(\d{1,2})-(\d{1,2})(?!\d)")
@@ -39,15 +45,18 @@ class Date(NamedTuple):
     day: int | None
 
 
-def dates(text: str) -> set[Date]:
+@lru_cache(maxsize=64)
+def dates(text: str) -> frozenset[Date]:
     """Return every date in the text; ``3/5/2021`` gives both readings."""
-    return {date for _, found in _found(text) for date in found}
+    return frozenset(date for _, found in _found(plain_text(text)) for date in found)
 
 
-def months(text: str) -> set[int]:
-    """Return the months that a text names, from 1, alone or in a date."""
-    words = re.findall(r"\b[A-Z][a-z]{2,8}\b", text)
-    return {date.month for date in dates(text)} | {MONTHS[word.lower()] for word in words if word.lower() in MONTHS}
+@lru_cache(maxsize=64)
+def months(text: str) -> frozenset[int]:
+    """Return the months that a text names, from 1, alone or in a date; in English only with a capital."""
+    words = re.findall(r"[^\W\d_]{3,10}", plain_text(text))
+    named = [word.lower() for word in words if word[0].isupper() or word not in MONTHS]
+    return frozenset(date.month for date in dates(text)) | {ALL_MONTHS[word] for word in named if word in ALL_MONTHS}
 
 
 def without_dates(text: str, known: Set[Date]) -> str:
@@ -79,7 +88,7 @@ def _read(text: str) -> Iterator[tuple[tuple[int, int], list[Date]]]:
             parts = match.groupdict()
             year, day = parts.get("year"), parts.get("day")
             named = parts["month"].lower()
-            month = int(named) if named.isdigit() else MONTHS.get(named) or OTHER_MONTHS[named]
+            month = int(named) if named.isdigit() else ALL_MONTHS[named]
             known = 1 <= month <= 12
             yield match.span(), [Date(int(year) if year else None, month, int(day) if day else None)] if known else []
     for match in ISO.finditer(text):

@@ -41,12 +41,14 @@ IN_WORDS = (
     (_form(r"(?<=[^\W\d_])(?:und)?einhalb\b"), " und einhalb"),
     (_form(rf"\b(?:half an?|halbe[ns]?|media|(?:une )?demi-)\s*(?={ANY_UNIT})|(?<!个)半(?={ANY_UNIT})"), "0.5 "),
     (_form(r"\b(?:pour cent|por ciento)\b"), "percent"),
+    (_form(r"(?<=[a-z])-(?=(?:minute|hour|day|week|month|year)s?\b)"), " "),
     (_form(r"\b(?:viertel|un quart|un cuarto)\b|四分之一"), " quarter "),
     (_form(r"\b(?:hälfte|moitié|mitad)\b|二分之一|半数"), " half "),
 )
 IN_DIGITS: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] = (
     (re.compile(r"(?<=[\u4e00-\u9fff])(?=\d)|(?<=\d)(?=[\u4e00-\u9fff])"), " "),
     (re.compile(r"100 分之 (\d+)"), r"\1%"),
+    (re.compile(r"(?<![\d.,])(\d+) ?\(\1\)"), r"\1"),  # thirty (30) days
     (_form(r"(?<![\d.,])(\d+)(?: and a half\b| und einhalb\b| 个半)"), r"\1.5 "),
     (re.compile(r"(?<![\d.,])(\d+) ([年天])半"), r"\1.5 \2"),
     (_form(r"(?<=\d)\s?Mio\b\.?"), " million"),

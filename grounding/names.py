@@ -2,8 +2,6 @@
 
 import re
 import unicodedata
-from bisect import bisect_left
-from collections.abc import Iterator
 from functools import lru_cache
 
 from core.words import STOP_WORDS
@@ -18,7 +16,7 @@ ENDINGS = re.compile(r"(?:ians?|eans?|ans|an|ese|ish|ers?|ns|n|s|ia|y|a|ic|i)$")
 ALIASES = tuple(
     frozenset(group.split())
     for group in """france french frenchman, netherlands dutch holland, britain british uk kingdom england english,
-    america american americans us usa states, spain spanish spaniard, wales welsh, switzerland swiss,
+    america american americans us usa states, spain spanish spaniard, wales welsh, switzerland swiss, congo congolese,
     denmark danish danes, poland polish poles, ireland irish, finland finnish finns, greece greek greeks,
     turkey turkish turks, germany german germans, soviet ussr russia russian, christmas december""".split(",")
 )
@@ -34,7 +32,6 @@ ORDINARY = re.compile(
     re.IGNORECASE,
 )
 MOST_MISSING = 100  # names per claim
-LONGEST_MISSPELT = 40
 MOST_POSITIONS = 1000  # at which an acronym may be spelt out
 RUN = re.compile(r"[^\W_]{0,13}")
 # Up to the next word, with up to two function words between.
@@ -42,7 +39,6 @@ NEXT_WORD = [
     re.compile(rf"[^\W_]*+[\W_]++(?:(?:of|and|the|for|in|on|to|de)\W++){{{small}}}", re.IGNORECASE)
     for small in range(3)
 ]
-GAP = "\0"  # stands for a letter
 DENIAL = re.compile(
     r"\b(?:not|no(?!\.\s?\d)|never|neither|nor|none|nobody|nothing|cannot|without|unlike|if)\b|n['’]t\b", re.I
 )
@@ -67,21 +63,6 @@ class Lexicon:
         return frozenset(_root(word) for word in self.words)
 
     @LazyProperty
-    def months(self) -> set[int]:
-        """The months that the text names in any form, from 1."""
-        return months(self._text)
-
-    @LazyProperty
-    def sorted_words(self) -> list[str]:
-        """The words, sorted."""
-        return sorted(self.words)
-
-    @LazyProperty
-    def misspelt(self) -> frozenset[str]:
-        """The words of five letters or more with one letter deleted, and with one letter replaced by a gap."""
-        return frozenset(form for word in self.words if len(word) >= 5 for form in _misspelt(word))
-
-    @LazyProperty
     def beginnings(self) -> dict[str, list[int]]:
         """The positions after the first letter of words, by that letter, up to ``MOST_POSITIONS`` each."""
         found: dict[str, list[int]] = {}
@@ -96,25 +77,17 @@ class Lexicon:
         word = folded(name)
         if word in self.words or _root(word) in self.roots:
             return True
-        after = bisect_left(self.sorted_words, word)
-        begins = after < len(self.sorted_words) and self.sorted_words[after].startswith(word)
-        if len(word) >= 4 and (begins or self._is_misspelt(word)):
+        alike = (known for known in self.words if known[:1] == word[:1]) if len(word) >= 4 else ()
+        if any(known.startswith(word) or _is_one_edit_away(word, known) for known in alike):
             return True
         if any(word in group and group & self.words for group in ALIASES):
             return True
         if word in MONTHS:
-            return MONTHS[word] in self.months or len(self.months) > 1
+            named = months(self._text)
+            return MONTHS[word] in named or len(named) > 1
         if word.removesuffix("s") in WEEKDAYS:
             return len(WEEKDAYS & self.words) > 1 or DAILY.search(self._text) is not None
         return name.isupper() and self._spells_out(word)
-
-    def _is_misspelt(self, word: str) -> bool:
-        """True if a word of the text is one edit away, not in the first letter; both of five letters or more."""
-        if len(word) < 5:
-            return False
-        return word in self.misspelt or any(
-            form in self.misspelt if GAP in form else len(form) >= 5 and form in self.words for form in _misspelt(word)
-        )
 
     @LazyProperty
     def capitalised(self) -> frozenset[str]:
@@ -222,8 +195,10 @@ def _root(word: str) -> str:
     return shorter if len(shorter) >= 4 else word
 
 
-def _misspelt(word: str) -> Iterator[str]:
-    """Yield the word with one letter deleted, or replaced by a gap, never the first; nothing for a very long word."""
-    for i in range(1, len(word) if len(word) <= LONGEST_MISSPELT else 0):
-        yield word[:i] + word[i + 1 :]
-        yield word[:i] + GAP + word[i + 1 :]
+def _is_one_edit_away(one: str, other: str) -> bool:
+    """True if two words of five letters or more differ by one letter, replaced or left out."""
+    shorter, longer = sorted((one, other), key=len)
+    if len(shorter) < 5 or len(longer) > len(shorter) + 1:
+        return False
+    at = next((i for i, letter in enumerate(shorter) if letter != longer[i]), len(shorter))
+    return longer[at + 1 :] == shorter[at + len(shorter) + 1 - len(longer) :]

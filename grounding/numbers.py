@@ -2,7 +2,7 @@
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence
 
 from grounding.amounts import (
     SUFFIXES,
@@ -11,16 +11,15 @@ from grounding.amounts import (
     facts_of,
     number_of,
     plain_figures,
-    plain_text,
     quantities,
     stated,
     unit_after,
 )
-from grounding.dates import NAMES, YEAR, Date, dates, without_dates
+from grounding.dates import NAMES, YEAR, dates, months, without_dates
 from grounding.language import ENGLISH, languages_of
 from grounding.measures import in_english_units, with_english_units
 from grounding.numerals import READ, figures_in_full
-from grounding.stems import FIGURE, ON_THE_HOUR, SCALES, fold, plain_figure, stem, times
+from grounding.stems import FIGURE, ON_THE_HOUR, SCALES, fold, plain_figure, plain_text, stem, times
 
 CITED = re.compile(r"\[\d{1,2}\]")
 FORMULAE = frozenset("CO2 H2 H2O O2 O3 N2 N2O NO2 SO2 CH4".split())
@@ -29,8 +28,9 @@ ABOUT = re.compile(
 )
 LIMIT = re.compile(r"\b(?:not?|never)\s+\w+\s+than\s*[$€£]?$")  # not more than 30 days is as exact as 30 days
 AMOUNT = re.compile(r"(?<![\w.,])(\d+(?:\.\d+)?)(?![\d.,]*\d|[a-zºª])(?:[\s-]+([^\W\d_]+))?", re.IGNORECASE)
-SCALE_WORD = re.compile(rf"[\s-]+({'|'.join(SCALES)})\b", re.IGNORECASE)
-SUFFIX = re.compile(rf"\s?({'|'.join(SUFFIXES)})\b", re.IGNORECASE)
+SCALE_WORD = re.compile(rf"[\s-]+({'|'.join(SCALES)})\b")
+SUFFIX = re.compile(rf"\s?({'|'.join(SUFFIXES)})\b")
+PERIOD = re.compile(r"['’]?(s)\b|(?:st|nd|rd|th)[\s-]centur")  # of 1920s, of 20th century
 NAMED = re.compile(r"(?<![^\W\d_])[^\W\d_]++-?$")
 SEPARATOR = re.compile(r",\s*(?:and|or)\s|[,;]\s|\s(?:and|or)\s")
 NEAR = 200  # characters before and after a figure that are its context
@@ -48,20 +48,14 @@ BOUND = re.compile(
 )
 
 
-class Contradictions:
-    """Figures of a claim in whose place the quote states others."""
-
-    def __init__(self, claim: str, quote: str, question: str) -> None:
-        claimed = stated(claim)
-        own = claimed | facts_of(question).numbers
-        kinds = {kind for amount, kind in quantities(quote) if amount not in own}
-        years = {figure for figure in plain_figures(quote) if YEAR.fullmatch(figure)}
-        self._another_year = bool(years) and not years & claimed
-        self._contradicted = {amount for amount, kind in quantities(claim) if kind in kinds}
-
-    def has(self, figure: str) -> bool:
-        """True if the quote states another figure of the same kind: another year, or another number of a thing."""
-        return self._another_year if YEAR.fullmatch(figure) else figure in self._contradicted
+def contradicted(claim: str, quote: str, question: str) -> set[str]:
+    """Return the claim's figures in whose place the quote states others: another year, or another number of a thing."""
+    claimed = stated(claim)
+    own = claimed | facts_of(question).numbers
+    kinds = {kind for amount, kind in quantities(quote) if amount not in own}
+    amounts = {amount for amount, kind in quantities(claim) if kind in kinds and not YEAR.fullmatch(amount)}
+    years, said = (set(filter(YEAR.fullmatch, plain_figures(text))) for text in (claim, quote))
+    return amounts | years if said and not said & claimed else amounts
 
 
 def missing_figures(claim: str, text: str, question: str, quote: str) -> list[str]:
@@ -75,7 +69,7 @@ def missing_figures(claim: str, text: str, question: str, quote: str) -> list[st
     if not others:
         return _missing(claim, text, question, quote)
     # The parts of dates, too: a claim may write a date in a form that is not read.
-    parts = " ".join(str(part) for date in sorted(facts_of(text).dates, key=str) for part in date if part is not None)
+    parts = " ".join(str(part) for date in sorted(dates(text), key=str) for part in date if part is not None)
     whole = f"{text}\n{in_english_units(text, others)}\n{parts}"
     asked = f"{question}\n{in_english_units(question, others)}"
     said = figures_in_full(claim, others | languages_of([claim]))
@@ -86,78 +80,69 @@ def missing_figures(claim: str, text: str, question: str, quote: str) -> list[st
 def _missing(claim: str, text: str, question: str, quote: str | None, languages: frozenset[str] = ENGLISH) -> list[str]:
     """Return the missing figures; without a quote only those that neither text nor question states."""
     facts, asked = facts_of(text), facts_of(question).numbers
-    plain = without_dates(ON_THE_HOUR.sub("", CITED.sub(" ", plain_text(claim))), facts.dates)
+    plain = without_dates(ON_THE_HOUR.sub("", CITED.sub(" ", plain_text(claim))), dates(text))
     comparable = quote is not None and not CONDITION.search(claim) and not BOUND.search(quote)
-    contradictions = Contradictions(plain, quote or "", question) if comparable else None
+    denied = contradicted(plain, quote or "", question) if comparable else set()
     listed = len(SEPARATOR.findall(plain))
     missing: set[str] = set()
     said = f"{plain}\n{_in_words(plain, languages, facts)}"
     for match in FIGURE.finditer(said):
         figure = plain_figure(match.group())
-        if figure in facts.numbers and not _has_other_scale(said, match, facts):
-            if not _has_other_unit(said, match, facts):
-                continue
-        elif _follows(said, match, facts, listed):
-            continue
-        if figure not in asked or (contradictions and contradictions.has(figure)):
+        if (figure not in asked or figure in denied) and not _is_stated(said, match, facts, listed):
             missing.add(figure)
-    missing.update(_other_months(plain, facts.dates, facts_of(question).dates))
+    missing.update(_other_months(plain, text, question))
     return sorted(missing)
 
 
 def _in_words(claim: str, languages: frozenset[str], facts: Facts) -> str:
     """Return the claim's numbers in words that can be compared, in digits, each with its unit.
 
-    Those are neither small nor round, or the text states others of their unit: five years may go from 2015 to 2020.
+    Those with a unit are compared if the text states that number, or others of the unit: five years may go from 2015 to
+    2020. Others are neither small nor round.
     """
     plain, found = plain_figures(figures_in_full(claim, languages)), []
     for match in AMOUNT.finditer(in_english_units(claim, languages)):
         figure, unit = plain_figure(match[1]), UNITS.get(stem(match[2].lower())) if match[2] else None
         value = number_of(figure) or 0.0
-        if figure in plain or value == 1 or value in SCALES.values():
-            continue
-        if unit[0] in facts.measures if unit else value >= 13:
+        is_round = value == 1 or value in SCALES.values()
+        others = not is_round and (unit[0] in facts.measures if unit else value >= 13)
+        if figure not in plain and (others or (unit and figure in facts.numbers)):
             found.append(match.group())
     return "; ".join(found)
 
 
-def _other_months(claim: str, known: Set[Date], asked: Set[Date]) -> Iterator[str]:
-    """Yield the days of a claim, but for those of the question, that the text states of another month alone."""
-    for date in dates(claim) - asked:
-        alike = [one for one in known if date.day and one.day == date.day and one.year in (None, date.year)]
-        if alike and all(one.month != date.month for one in alike):
+def _other_months(claim: str, text: str, question: str) -> Iterator[str]:
+    """Yield the dates of a claim, but for those of the question, that the text states of another month alone.
+
+    That is the day or, without one, the year. A month between two that the text names may follow from them.
+    """
+    stated = dates(text)
+    for date in dates(claim) - dates(question):
+        alike = [one for one in stated if one.day == date.day and one.year in (None, date.year)]
+        if date.day and alike and all(one.month != date.month for one in alike):
             yield f"{date.day} {NAMES[date.month - 1].capitalize()}"
+        if date.day or not date.year or date.month in months(text) | months(question):
+            continue
+        this, known = (date.year, date.month), sorted((one.year, one.month) for one in stated if one.year)
+        bare = months(text) - {month for _, month in known}
+        if date.year in dict(known) and not bare and not known[0] < this < known[-1]:
+            yield f"{NAMES[date.month - 1].capitalize()} {date.year}"
 
 
-def _has_other_scale(claim: str, match: re.Match[str], facts: Facts) -> bool:
-    """True if the claim's scale contradicts every occurrence of the number."""
-    amount = plain_figure(match.group())
-    full_figure = _in_full(amount, claim[match.end() : match.end() + NEAR])
-    return full_figure is not None and full_figure not in facts.numbers and facts.always_scaled.get(amount, False)
+def _is_stated(claim: str, match: re.Match[str], facts: Facts, listed: int) -> bool:
+    """True if the facts have the figure, in that scale and unit where they tell, or one that it follows from.
 
-
-def _has_other_unit(claim: str, match: re.Match[str], facts: Facts) -> bool:
-    """True if the claim's unit contradicts every occurrence of the number, and the facts do not state that measure."""
-    figure, after = plain_figure(match.group()), fold(claim[match.end() : match.end() + NEAR])
-    units, value = facts.units.get(figure, {None}), number_of(figure)
-    if value is None or None in units or unit_after(after) in (None, *units):
-        return False
-    return not _is_converted(value, after, facts)
-
-
-def _in_full(figure: str, after: str) -> str | None:
-    """Return a figure multiplied by the scale after it, as in 3 million or 3m; None if there is none."""
-    if scale := SCALE_WORD.match(after):
-        return times(figure, SCALES[scale[1].lower()])
-    suffix = SUFFIX.match(after)
-    return times(figure, SCALES[SUFFIXES[suffix[1].lower()]]) if suffix else None
-
-
-def _follows(claim: str, match: re.Match[str], facts: Facts, listed: int) -> bool:
-    """True if the figure restates a fact in another form, unit or precision, or counts a list."""
+    It may be in another form, unit or precision, or count a list.
+    """
     figure, before = plain_figure(match.group()), claim[max(0, match.start() - NEAR) : match.start()]
     after = fold(claim[match.end() : match.end() + NEAR])
-    full_figure = _in_full(figure, after)
+    scale = SCALE_WORD.match(after) or SUFFIX.match(after)
+    full_figure = times(figure, (SCALES | SUFFIXES)[scale[1]]) if scale else None
+    if figure in facts.numbers and (not full_figure or not facts.always_scaled.get(figure)):
+        value, units = number_of(figure), facts.units.get(figure, {None})
+        if value is None or None in units or unit_after(after) in (None, *units):
+            return True
+        return _is_converted(value, after, facts)
     if full_figure in facts.numbers:
         return True
     # 3m may be metres, unless the facts have 3 of another scale.
@@ -170,6 +155,10 @@ def _follows(claim: str, match: re.Match[str], facts: Facts, listed: int) -> boo
         return word in FORMULAE or fold(word).replace("-", "") in facts.joined
     if figure == "1" and (unit := re.match(r"[\s-]*([^\W\d_]{3,})", after)):
         return facts.has_one(unit[1][: max(3, len(unit[1]) - 2)])
+    if period := PERIOD.match(after):
+        begin, years = (value, 10 if value % 100 else 100) if period[1] else (100 * value - 100, 100)
+        if any(begin <= year < begin + years for year in _neighbours(begin, facts.values)):
+            return True
     if re.match(r"\s*(?:%|per\s?cent)", after) and value / 100 in _neighbours(value / 100, facts.values):
         return True
     is_rough = ABOUT.search(fold(before)) and not LIMIT.search(fold(before))

@@ -78,7 +78,7 @@ def sentence_for(question: str, passage: Passage) -> str | None:
 
     def match(index: int) -> tuple[bool, float]:
         sentence = text[slice(*spans[index])]
-        score = sum(weights[word] for word in shared[index])
+        score = math.fsum(weights[word] for word in shared[index])  # in whatever order
         if score and quantity and FIGURE.search(sentence):
             score += max(weights.values()) * FIGURE_WEIGHT
         return score > 0 and len(sentence.split()) >= FEWEST_WORDS, score

@@ -24,29 +24,42 @@ NUMBERS = {word: str(value) for value, word in enumerate(UNITS)} | {
 }
 SCALES = {"dozen": 12, "hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9, "trillion": 10**12}
 FIGURE = re.compile(r"\d+(?:[.,]\d+)*")
+WITH_UNIT = re.compile(rf"({FIGURE.pattern})(?:st|nd|rd|th|([^\W\d_]{{1,3}}))")  # 3rd, 20kg
 # A figure within a longer pattern: anchored at its first digit and possessive, since backtracking over a page of digits
 # would take quadratic time.
 WHOLE_FIGURE = r"(?<!\d)(?<!\d[.,])\d++(?:[.,]\d++)*+"
 MOST_DIGITS = 40  # of a figure that is parsed; a longer one is compared as text
 ON_THE_HOUR = re.compile(r"(?<=\d):00\b")
 
+HYPHENS = str.maketrans("‐‑‒–—", "-----")
 MARKS = re.compile(r"[^\w\s\x00-\x7f]{31,}")
 FRACTIONS = "[¼-¾⅐-⅞]"
 RAISED = re.compile(f"(?<=[0-9])(?={RAISED_DIGITS}|{FRACTIONS})")
 MOST_MARKS = 30  # on one character, as in Unicode's stream-safe text
+# 9.30 a.m., 9.30 to 11 am and 9.30 Uhr are times, 9.30 alone is not.
+TIME = re.compile(
+    r"(?<![\d.,])(\d{1,2})\.(?=[0-5]\d(?:\s?(?:[-–]|to|and|bis|und)\s?\d{1,2}(?:[.:]\d\d)?)?\s?(?:[ap]\.?\s?m|uhr)\b)",
+    re.IGNORECASE,
+)
 
 
 def normal(text: str) -> str:
     """Return the text in NFKC, with at most 30 combining marks per character: sorting more takes quadratic time.
 
-    A raised figure after another, an exponent or the number of a note, stands by itself, as does the half of 1½.
+    A raised figure after another, an exponent or the number of a note, stands by itself, as does the half of 1½. A time
+    of day has a colon: 9:30 for 9.30 a.m.
     """
-    return unicodedata.normalize("NFKC", RAISED.sub(" ", MARKS.sub(_with_fewer_marks, text)))
+    return TIME.sub(r"\1:", unicodedata.normalize("NFKC", RAISED.sub(" ", MARKS.sub(_with_fewer_marks, text))))
 
 
 def _with_fewer_marks(match: re.Match[str]) -> str:
     runs = groupby(match.group(), key=lambda character: unicodedata.combining(character) > 0)
     return "".join("".join(islice(run, MOST_MARKS) if marks else run) for marks, run in runs)
+
+
+def plain_text(text: str) -> str:
+    """Return the text normalised, with one kind of hyphen."""
+    return normal(text).translate(HYPHENS)
 
 
 def fold(text: str) -> str:
@@ -81,6 +94,8 @@ def stemmed(text: str, language: str = "en") -> frozenset[str]:
             found.update(word[i : i + 2] for i in range(max(1, len(word) - 1)))
         elif FIGURE.fullmatch(word):
             found.add(plain_figure(word))
+        elif joined := WITH_UNIT.fullmatch(word):
+            found.update((plain_figure(joined[1]), *filter(None, joined.groups()[1:])))
         elif language in SNOWBALL:
             from snowballstemmer import stemmer
 

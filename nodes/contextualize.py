@@ -7,7 +7,7 @@ from typing import Any
 from langgraph.runtime import Runtime
 
 from core.errors import ModelError
-from core.text import shortened
+from core.text import first_line, shortened
 from core.types import Turn
 from core.words import STOP_WORDS, words_of
 from grounding.follow_ups import joined, leaned_on, leans
@@ -55,7 +55,7 @@ async def _rewritten(question: str, conversation: Sequence[Turn], services: Serv
         )
     except (ModelError, LimitReachedError):
         return None
-    text = cleaned(written)
+    text = first_line(written, LABEL)
     return text if is_usable(text, question, earlier) else None
 
 
@@ -68,12 +68,6 @@ def shown(conversation: Sequence[Turn]) -> str:
         if len(last) - number <= MOST_ANSWERS and turn["answer"] and turn["outcome"] in ANSWERED:
             lines.append(f"<answer>\n{_data(turn['answer'])}\n</answer>")
     return "\n".join(lines)
-
-
-def cleaned(written: str) -> str:
-    """Return the first line without a label or quotation marks."""
-    line = next((line.strip() for line in written.splitlines() if line.strip()), "")
-    return " ".join(LABEL.sub("", line).strip("\"'`“”‘’ ").split())
 
 
 def is_usable(written: str, question: str, earlier: str) -> bool:

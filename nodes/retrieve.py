@@ -23,11 +23,10 @@ from run.prefetch import PrefetchingRetriever
 from run.segments import MOST_READ
 from run.state import SelfRAGState, standalone_question
 
-# A question as it was said, and with what was asked before: tuned on mt-rag, where equal weights did harm.
 PART_OF_DOCUMENT = Verdict(label="relevant", probabilities=None, reason="The whole document is asked for.")
 OF_COMPARED = Verdict(label="relevant", probabilities=None, reason="It was found for what is compared.")
 DEPTH = 4  # times k passages of each search are fused
-JOINED_WEIGHT = 0.3
+JOINED_WEIGHT = 0.3  # of a question with what was asked before: tuned on mt-rag, where equal weights did harm
 LONGEST_IN_ROW = 200  # characters: a row with a longer one is prose
 SHARE_OF_PASSAGE = 0.6  # of its text that the rows of one table must be
 RANK_CONSTANT = 60  # of reciprocal rank fusion (Cormack et al., 2009)

@@ -6,7 +6,7 @@ from typing import Any
 from langgraph.runtime import Runtime
 
 from core.passages import stated_by
-from core.text import shortened
+from core.text import first_line, shortened
 from grounding.reasons import missing_words, sentence_for
 from nodes.concurrency import off_loop
 from nodes.subjects import description_of, subject_of
@@ -19,6 +19,7 @@ LONGEST_QUERY = 300
 LONGEST_KNOWN = 250  # characters of a sentence that is known
 MOST_KNOWN = 3  # sentences
 MOST_MISSING = 6  # words
+LABEL = re.compile(r"^(?:new |search |rewritten |other )*query\s*:\s*", re.IGNORECASE)
 
 
 async def rewrite_query(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
@@ -84,8 +85,5 @@ def known_so_far(state: SelfRAGState) -> str:
 
 
 def cleaned(written: str) -> str:
-    """Return the first line without a label, a bullet or quotation marks."""
-    line = next((line.strip() for line in written.splitlines() if line.strip()), "")
-    line = re.sub(r"^(?:[-*•]|\d+[.)])\s+", "", line)
-    line = re.sub(r"^(?:new |search |rewritten |other )*query\s*:\s*", "", line, flags=re.IGNORECASE)
-    return " ".join(line.strip("\"'`“”‘’ ").split())[:LONGEST_QUERY]
+    """Return a query as it is compared with others, and searched for."""
+    return first_line(written, LABEL)[:LONGEST_QUERY]

@@ -14,6 +14,7 @@ LEASE = passage(
     ("claim", "sentence"),
     [
         ("The tenant may end the lease on 31 March 2032.", "The tenant may end the lease early on 31 March 2030."),
+        ("The tenant may end the lease early in May 2030.", "The tenant may end the lease early on 31 March 2030."),
         ("The tenant must give three months' notice.", "To do so the tenant must give at least six months' notice."),
         ("The landlord is Aldersey Mill Estates Limited.", "The landlord is Harbour Mill Estates Limited."),
         ("The premises have twelve parking spaces.", "The premises have eight parking spaces."),
@@ -49,6 +50,8 @@ def test_what_agrees_or_is_of_something_else_does_not(claim: str) -> None:
             False,
         ),
         ("FAISS is a library that Google Research released.", "FAISS was released by Facebook AI Research.", True),
+        ("The protocol was signed in Rome and ended a war.", "The protocol was signed in May and ended a war.", False),
+        ("The protocol was signed in Rome in June.", "The protocol was signed in Rome in May.", True),
         ("The protocol was signed in Kyoto in May.", "The protocol was signed in Rome in May.", True),
     ],
 )

@@ -47,11 +47,7 @@ def test_a_question_without_one_or_without_a_name_describes_nothing(question: st
         ("Who wrote Turn On by the singer of Baby I?", "Turn On by the singer of Baby I", "the singer of Baby I"),
         ("Which label is the singer of Baby I signed to?", "the singer of Baby I signed to", "the singer of Baby I"),
         ("What firm is Ida Kestrel's employer part of?", "Ida Kestrel's employer part of", "Ida Kestrel's employer"),
-        (
-            "Which fruit interacts with the drug of the Amber trial?",
-            "the fruit interacts with the drug of the Amber trial",
-            "the drug of the Amber trial",
-        ),
+        ("Which fruit acts on the drug of Amber?", "the fruit acts on the drug of Amber", "the drug of Amber"),
         ("Who is the head of Quill Air?", "the head of Quill Air", None),
         ("In which year did the head of Quill Air retire?", "the head of Quill Air retire", "the head of Quill Air"),
         ("In which year did the head retire from Quill Air?", "the head retire from Quill Air", None),

@@ -13,7 +13,6 @@ How do I use them?
 How many people live there?
 Which is the most popular?
 How many teams?
-Spousal support
 Does the same apply to subtenants?
 What does that mean?
 Are dogs allowed too?
@@ -43,18 +42,13 @@ Was passiert dann?
 Et en France ?
 Combien de chambres ?
 Où est-il né ?
-Est-ce légal ?
 Quelle est sa population ?
 Combien ça coûte ?
 Depuis quand ?
 Comment le résilier ?
 C'est obligatoire ?
-Sans préavis ?
-Combien coûte-t-il ?
 ¿Y en Francia?
 ¿Cuándo nació?
-¿Cuál es su capital?
-¿Qué significa eso?
 ¿Dónde puedo comprarlo?
 ¿Quién vive allí?
 ¿Cuántos equipos?
@@ -94,33 +88,23 @@ Is it raining in Oslo?
 What if I want to create an encrypted image since Vulnerability Advisor can not scan it?
 Is it worth buying a used car?
 Why is it that leaves turn red?
-How can I tell whether an egg is fresh?
 Ist es erlaubt, Gespräche aufzuzeichnen?
 Wie spät ist es?
 Gibt es einen Pool im Hotel?
-Wer schrieb Faust?
 Wann beginnt das neue Schuljahr?
 Wann endet dieses Jahr die Frist?
 Wie kann ich dafür sorgen, dass die Heizung läuft?
 Stimmt es, dass Katzen immer auf den Pfoten landen?
 Worum geht es in dem Vertrag?
-Was passiert, wenn der Mieter stirbt und seine Erben nicht zahlen?
 Erkläre Rekursion
 Was muss ich tun, damit die Pflanze wächst?
-Quelle heure est-il ?
 Le locataire doit-il payer la taxe ?
 Quel temps fait-il cette année à Paris ?
 Il faut combien de temps pour guérir ?
-Où se trouve la gare ?
 C'est quoi la TVA ?
 Est-il possible en France de résilier un bail ?
 Pourquoi les feuilles changent-elles de couleur ?
-Combien coûte un billet pour Lyon ?
-¿Es legal grabar llamadas?
-¿Por qué el cielo es azul?
-¿Dónde está la estación?
 ¿Cuánto dura este año el curso?
-¿Cuánto cuesta un billete a Madrid?
 吉他怎么调音？
 其他国家的法律是什么？
 这个月的租金是多少？
@@ -128,7 +112,6 @@ Combien coûte un billet pour Lyon ?
 马耳他在哪里？
 那不勒斯在哪里？
 天空为什么是蓝色的呢？
-通知期是多长？
 """.strip().splitlines()
 
 

@@ -37,6 +37,13 @@ def missing(claim: str, text: str, question: str = "") -> list[str]:
         ("It lasts 10-15 days.", "It lasts from 10 to 15 days.", []),
         ("It opens at 17:00.", "It opens at 5 p.m.", []),
         ("It opens at 12:00.", "It opens at noon.", []),
+        ("It opens at 9:30 am.", "It opens at 9.30 a.m.", []),
+        ("It opens at 9.30 a.m.", "It is open from 9:30 am to 11.45 am.", []),
+        ("It is open from 09:30.", "It is open from 9.30 to 11 am.", []),
+        ("It opens at 17:30.", "It opens at 5.30 p.m.", []),
+        ("It was built in the 1920s.", "It was built in 1923.", []),
+        ("It was built in the 20th century.", "It was built in 1923.", []),
+        ("It was built in the 1900s.", "It was built in 1923.", []),
         ("It began on 3 May 2021.", "It began on 2021-05-03.", []),
         ("It began on 05/03/2021.", "It began on 5 March 2021.", []),
         ("It lasts 24 months.", "It lasts two years.", []),
@@ -56,6 +63,8 @@ def missing(claim: str, text: str, question: str = "") -> list[str]:
         ("１２ came.", "12 came.", []),
         ("It is version 1.2.3.", "It is version 1.2.3.", []),
         # it stands nowhere
+        ("It was built in the 1930s.", "It was built in 1923.", ["1930"]),
+        ("It was built in the 19th century.", "It was built in 1923.", ["19"]),
         ("It seats 1201.", "It seats 120¹ people.", ["1201"]),  # the number of a note
         ("It is 11%.", "It is 1½%.", ["11"]),
         ("It is 16%.", "It is 15 percent, or 0.15.", ["16"]),
@@ -71,6 +80,12 @@ def missing(claim: str, text: str, question: str = "") -> list[str]:
         ("It opens at 18:00.", "It opens at 5 p.m.", ["18"]),
         ("It began on 4 May 2021.", "It began on 2021-05-03.", ["4"]),
         ("It began on 3 May 2022.", "It began on 3 May 2021.", ["2022"]),
+        ("It began on 3 June 2021.", "It began on 3 May 2021.", ["3 June"]),
+        ("It began in May 2024.", "It began in July 2024 and ended on 3 March 2025.", ["May 2024"]),
+        ("It began in May 2024.", "It began in 05/2024 and ended in July 2024.", []),
+        ("It began in 05/2024.", "It began on 3 May 2024.", []),
+        ("It was open in August 2024.", "It was open from June to September 2024.", []),
+        ("It was open in January 2024.", "It was open from November 2023 to March 2024.", []),
         ("It lasts 25 months.", "It lasts two years.", ["25"]),
         ("It weighs 600 mg.", "It weighs 0.5 g.", ["600"]),
         ("It takes 1 hour.", "It takes three hours.", ["1"]),
@@ -84,7 +99,18 @@ def missing(claim: str, text: str, question: str = "") -> list[str]:
         ("GPT-4 did it.", "GPT-3 did it.", ["4"]),
         ("It is version 1.2.4.", "It is version 1.2.3.", ["1.2.4"]),
         ("In 1998 and 1999 it paid 7.", "In 1998 it paid 6.", ["1999", "7"]),
-        # an amount in words is missing where another of its unit is stated
+        # an amount in words is missing where it is stated of another unit, or another of its unit
+        ("It lasts three weeks.", "It lasts three months.", ["3"]),
+        ("Give three weeks' notice.", "Give 3 months' notice.", ["3"]),
+        ("Give one week's notice.", "Give one month's notice.", ["1"]),
+        ("It has a six-week term.", "It has a six-month term.", ["6"]),
+        ("It lasts twelve weeks.", "It lasts twelve (12) months.", ["12"]),
+        ("It lasts twelve (12) weeks.", "It lasts 12 months.", ["12"]),
+        ("It lasts 2 years.", "It lasts twenty-four (24) months.", []),
+        ("It lasts three weeks.", "It lasts three months; the first 21 days are free.", []),
+        ("It lasts three months.", "There are three stages, of three weeks each.", []),
+        ("The two weeks are paid.", "A couple of weeks are paid within two months.", []),
+        ("It is paid every one week.", "It is paid each week for one month.", []),
         ("It runs for ten years.", "It runs for five years.", ["10"]),
         ("It runs for five years.", "It runs for 5 years.", []),
         ("It ran for five years.", "It ran from 2015 to 2020.", []),
@@ -92,6 +118,17 @@ def missing(claim: str, text: str, question: str = "") -> list[str]:
         ("It runs for twelve months.", "It runs for one year and the next two months.", []),
         ("More than a million came.", "1.2 million people came.", []),
         # in other languages
+        ("It is open until 9:30 p.m.", "Le magasin est ouvert tous les jours jusqu'à 21 h 30.", []),
+        ("Das Haus wurde im Mai 2024 eröffnet.", "Das Haus wurde im Juli 2024 eröffnet.", ["May 2024"]),
+        ("La maison a ouvert en mai 2024.", "La maison a ouvert en juillet 2024.", ["May 2024"]),
+        ("La casa estuvo abierta en agosto de 2024.", "Estuvo abierta de junio a septiembre de 2024.", []),
+        ("The house was opened in May 2024.", "Das Haus wurde im Mai 2024 eröffnet.", []),
+        ("Die Frist beträgt drei Wochen.", "Die Frist beträgt drei Monate.", ["3"]),
+        ("Le préavis est de trois semaines.", "Le préavis est de trois mois.", ["3"]),
+        ("El plazo es de tres semanas.", "El plazo es de tres meses.", ["3"]),
+        ("The term is three weeks.", "Die Frist beträgt für alle drei Monate.", ["3"]),
+        ("The term is three months.", "Die Frist beträgt für alle drei Monate.", []),
+        ("Das Amt öffnet um 9:30 Uhr.", "Das Amt ist ab 9.30 Uhr geöffnet.", []),
         ("Die Brücke wurde am 3. Mai 1921 eröffnet.", DE, []),
         ("Die Brücke wurde am 4. Mai 1921 eröffnet.", DE, ["4"]),
         ("Die Brücke hat 1200 Lampen.", DE, []),
@@ -105,16 +142,13 @@ def missing(claim: str, text: str, question: str = "") -> list[str]:
             "Le chiffre d'affaires a atteint 3,2 millions d'euros en 2022.",
             ["3200000000"],
         ),
-        (
-            "Der Umsatz stieg auf 3,2 Billionen Euro.",
-            "Group revenue rose to 3.2 billion euros in 2022.",
-            ["3200000000000"],
-        ),
+        ("Der Umsatz stieg auf 3,2 Billionen.", "Group revenue rose to 3.2 billion.", ["3200000000000"]),
         ("Der Umsatz stieg auf 3,2 Billionen Euro.", "Group revenue rose to 3.2 trillion euros in 2022.", []),
         ("这座桥宽12米，造价250万元。", DE, []),
         ("这座桥宽12米，造价250万元。", ZH, []),
         ("这座桥宽13米。", ZH, ["13"]),
         ("有12000名工人参加。", ZH, []),
+        ("Le trajet prend une heure.", "Die Fahrt dauert eine Stunde und die Pause 20 Minuten.", []),  # an article
         ("La source a tari pendant 17 jours.", "La source a tari pendant dix-sept jours en août.", []),
         ("Los ingresos llegaron a 3,2 mil millones de euros.", "Group revenue was 3.2 billion euros in 2022.", []),
         ("La reforma costó 1 300 000 euros.", "La reforma de la cúpula costó 1,3 millones de euros.", []),
@@ -137,6 +171,10 @@ def test_a_figure_is_missing_that_stands_in_no_form_in_the_text(claim: str, text
         ("The lease runs ten years.", "The lease runs for five years.", "Does it run ten years?", ["10"]),
         ("No, the lease does not run 10 years.", "The lease runs five years.", "Does it run 10 years?", []),
         ("You pay nothing 10 days before.", "Until 7 days before, it is free.", "What do I pay 10 days before?", []),
+        ("It is closed on 3 June 2021.", "It is open until 3 May 2021.", "Is it open on 3 June 2021?", []),
+        ("In June 2021 it is closed.", "It is open until 3 May 2021.", "Is it open in June?", []),
+        # nor in a language that is not read
+        ("En 2021 fueron 59 Gt.", "En el año 2019 fueron 59 Gt para todos ellos.", "¿Cuánto fue en 2021?", []),
         ("A family of 4 pays 20 euros.", "A family pays 20 euros.", "What does a family of 4 pay?", []),
     ],
 )
@@ -144,12 +182,6 @@ def test_a_figure_of_the_question_is_missing_only_where_another_is_stated_instea
     claim: str, text: str, question: str, gone: list[str]
 ) -> None:
     assert missing(claim, text, question) == gone
-
-
-def test_what_the_question_says_is_not_doubted_in_a_language_that_is_not_read() -> None:
-    english, spanish = "It was 59 Gt in 2019.", "En el año 2019 fueron 59 Gt para todos ellos."
-    assert missing("In 2021 it was 59 Gt.", english, "How much was it in 2021?") == ["2021"]
-    assert missing("En 2021 fueron 59 Gt.", spanish, "¿Cuánto fue en 2021?") == []
 
 
 SENTENCES = (
@@ -208,17 +240,6 @@ def test_amounts_are_compared_by_value_in_five_languages(same: tuple[str, ...], 
     texts, others = (list(map(str.format, SENTENCES, amounts)) for amounts in (same, other))
     assert [(one, text) for one in texts for text in texts if missing(one, text)] == []
     assert [(one, text) for one in others for text in texts if not missing(one, text)] == []
-
-
-def test_one_of_a_unit_is_not_looked_for_where_articles_say_it() -> None:
-    french = "Selon le rapport, le trajet prend une heure dans la deuxième section."
-    assert missing(french, "Laut dem Bericht dauert die Fahrt eine Stunde und die Pause 20 Minuten.") == []
-
-
-def test_the_day_of_a_question_is_not_taken_for_that_of_another_month() -> None:
-    text = "It is open until 3 May 2021."
-    assert missing("It is open on 3 June 2021.", text) == ["3 June"]
-    assert missing("It is closed on 3 June 2021.", text, "Is it open on 3 June 2021?") == []
 
 
 @pytest.mark.parametrize(

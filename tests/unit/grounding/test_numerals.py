@@ -33,7 +33,7 @@ def test_number_words_are_read(language: str, text: str, digits: str) -> None:
         ("zh", "2.5亿", "250000000"),
         ("zh", "3万亿", "3000000000000"),
         ("de", "3.5.2021", "3.5.2021"),
-        ("de", "10.30 Uhr", "10.30 Uhr"),
+        ("de", "10.30 Uhr", "10:30 Uhr"),
     ],
 )
 def test_figures_lose_separators_and_scales(language: str, text: str, digits: str) -> None:

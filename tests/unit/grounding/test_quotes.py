@@ -201,11 +201,7 @@ BRIDGE = "Die Brücke wurde 1921 eröffnet und ist zwölf Meter breit. Die Häus
     [
         ("Das Haus am Ufer gehört der Stadt.", BRIDGE, "Die Häuser am Ufer gehören der Stadt."),
         ("Am Bahnhof gibt es einen Kiosk, der Zeitungen verkauft.", BRIDGE, None),
-        (
-            "每天6班次。",
-            "小火车每年三月到十一月运行，每天六班。车站有两个入口。",
-            "小火车每年三月到十一月运行，每天六班。",
-        ),
+        ("每天6班次。", f"{TRAIN}车站有两个入口。", TRAIN),
         ("车站附近的酒店价格很贵。", TRAIN, None),
     ],
 )

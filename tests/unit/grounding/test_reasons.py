@@ -74,6 +74,10 @@ def test_the_words_that_stand_nowhere_in_any_form(wanted: str, missing: list[str
         ("partial", "The answer is unrelated to the question.", True),
         ("partial", "It does not answer the question.", True),
         ("partial", "Only the date is given.", False),
+        # another language is not read
+        ("positive", "Die Passage sagt: no, und das ist nicht so, wie es im Text steht.", False),
+        ("negative", "Die Passage sagt es, und das ist direct und correct, wie es im Text steht.", False),
+        ("partial", "Der Satz steht so im Text und wird dort ausführlich erklärt.", False),
     ],
 )
 def test_a_reason_against_its_label_is_recognised(sign: Sign, reason: str, contradictory: bool) -> None:
@@ -100,9 +104,3 @@ def test_a_quote_is_on_one_line_and_of_bounded_length() -> None:
 
 def test_at_most_three_words_are_named() -> None:
     assert [either(["a"]), either(["a", "b"]), either(["a", "b", "c", "d"])] == ["“a”", "“a” or “b”", "“a”, “b” or “c”"]
-
-
-@pytest.mark.parametrize("sign", ["positive", "partial", "negative"])
-def test_a_reason_in_another_language_contradicts_nothing(sign: Sign) -> None:
-    assert not contradicts("Die Passage sagt: no, und das ist direct und correct; der Satz steht so im Text.", sign)
-    assert not contradicts("Der Satz steht so im Text und wird dort ausführlich erklärt.", sign)

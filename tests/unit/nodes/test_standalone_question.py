@@ -34,9 +34,7 @@ async def test_the_reason_of_a_grade_is_by_what_is_meant() -> None:
 
 async def test_two_passages_are_linked_by_what_is_meant() -> None:
     texts = ["The survey of Skarvik harbour was led by Runa Tveit.", "Runa Tveit studied in Bergen."]
-    critic, found = (
-        ScriptedCritic({"\n\n".join(texts): "relevant"}, {"relevance": "irrelevant"}),
-        list(map(passage, texts)),
-    )
+    critic = ScriptedCritic({"\n\n".join(texts): "relevant"}, {"relevance": "irrelevant"})
+    found = list(map(passage, texts))
     begun = meaning("Where did the leader of the Skarvik harbour survey study?", passages=found, found=found)
     assert (await run_node(grade_documents, begun, critic=critic))["decided"]["linked"] == 2
