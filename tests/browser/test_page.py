@@ -182,8 +182,10 @@ def test_a_model_that_fails_and_a_run_that_is_forgotten_are_told_in_a_sentence(
     expect(page.locator(".outcome")).to_contain_text("Stopped before an answer was confirmed")
     expect(page.locator(".facts")).to_contain_text("The model failed before an answer was confirmed.")
     world.model.broken = False
+    page.get_by_label("Your question").fill(DEPOSIT)
     page.get_by_role("button", name="Ask again").click()
     expect(page.locator(".outcome")).to_contain_text("Partly supported")
+    expect(page.get_by_label("Your question")).to_have_value(DEPOSIT)
 
     page.goto(f"{world.address}/#/runs/long-forgotten")
     expect(page.locator("#problem")).to_contain_text("There is no such run")
@@ -350,15 +352,17 @@ def test_a_question_in_the_address_is_filled_in_and_not_asked(world: World, open
 
 def test_a_question_and_a_file_that_are_given_while_the_page_loads_are_not_lost(world: World, open_page: Open) -> None:
     page, seen = open_page()
-    seen.expected = "a status of 400"
+    seen.expected = "a status of"
     held: list[Route] = []
     page.route("**/api/settings", lambda route: held.append(route))
     with page.expect_request("**/api/settings"):
         page.goto(world.address, wait_until="commit")
     page.locator("#files").set_input_files([{"name": "a.exe", "mimeType": "text/plain", "buffer": b"MZ"}])
-    held.pop().continue_()
-    expect(page.locator("#uploads")).to_contain_text("a.exe is not of a kind that can be read")
+    held.pop().fulfill(status=503, json={"error": {"message": "The server is starting."}})
+    expect(page.locator("#problem")).to_have_text("The server is starting.")
     page.unroute("**/api/settings")
+    answered(page)
+    expect(page.locator("#uploads")).to_contain_text("a.exe is not of a kind that can be read")
     page.route("**/api/settings", lambda route: (time.sleep(1), route.continue_()))
     page.goto(world.address)
     answered(page, DEPOSIT)

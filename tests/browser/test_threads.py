@@ -195,10 +195,12 @@ def test_two_tabs_of_a_thread_see_what_the_other_asks(world: World, page: Page, 
     for one in (page, other):
         expect(one.locator(".turn.last .export")).to_be_visible()
     expect(other.locator("#threads li")).not_to_contain_text("being answered")
+    page.get_by_role("button", name="Edit the question").click()
     other.get_by_role("button", name="Ask", exact=True).click()
     expect(turns(other)).to_have_count(3)
     page.evaluate("dispatchEvent(new Event('focus'))")
     expect(page.locator(".turn.last .asked")).to_have_text(DEPOSIT)
+    expect(page.locator("form.edit textarea")).to_be_focused()
 
 
 def test_a_thread_that_was_deleted_elsewhere_is_told_and_the_question_is_kept(
@@ -251,10 +253,12 @@ def test_a_thread_that_is_left_while_its_question_is_sent_keeps_it_or_stays_as_i
 def test_what_is_written_while_a_question_is_sent_stays(page: Page) -> None:
     with held(page, "/runs$", "POST") as sent:
         ask(page, BREAK)
+    page.get_by_label("Your question").press("Enter")  # once more
     page.get_by_label("Your question").fill(DEPOSIT)
     sent[0].continue_()
     expect(page.locator(".turn.last .export")).to_be_visible()
     expect(page.get_by_label("Your question")).to_have_value(DEPOSIT)
+    expect(page.locator("#threads li a")).to_have_text([BREAK])
 
 
 def test_what_comes_when_another_address_is_shown_is_not_shown(page: Page, seen: Seen) -> None:
@@ -345,9 +349,14 @@ def test_a_question_that_is_answered_elsewhere_is_shown_when_it_is(threads: Thre
     expect(page.locator(".turn.last .export")).to_be_visible()
 
 
-def test_a_question_that_was_stopped_is_asked_again_in_its_place(world: World, page: Page) -> None:
+def test_a_question_that_was_stopped_is_asked_again_in_its_place(world: World, page: Page, seen: Seen) -> None:
+    seen.expected = "a status of 503"
     world.model.hold("support")
     ask(page, BREAK)
+    with held(page, r"/runs/[\w-]+$", "DELETE") as sent:
+        page.get_by_role("button", name="Stop").click()
+    sent[0].fulfill(status=503, json={"error": {"message": "The database is away."}})
+    expect(page.locator(".now")).to_have_text("The database is away.")
     page.get_by_role("button", name="Stop").click()
     expect(page.locator(".turn.last .failure")).to_contain_text("stopped before it was answered")
     world.model.release()

@@ -30,8 +30,13 @@ const CHOICES = {
 };
 
 const trace = new Trace();
-const view = new RunView(byId("outcome"), trace, { onEnd: listAsked, onAgain: askAgain });
+const onAgain = (options, question) => {
+  scrollTo(0, 0);
+  ask(question, options);
+};
+const view = new RunView(byId("outcome"), trace, { onEnd: listAsked, onAgain });
 const thread = new ThreadView(trace, {
+  ask,
   given: () => ({ ...chosenOptions(), ...sourcesGiven() }),
   onBegun: showThread,
   onChange: listAsked,
@@ -55,6 +60,7 @@ async function prepare() {
   prepareChoices();
   byId("notes").replaceChildren(...settings.notes.map((note) => el("li", {}, note)));
   if (settings.threads) prepareThreads({ onNew, onRenamed: lookAgain, onDeleted });
+  prepareDocuments(settings.uploads);
   trace.graph = await Graph.load();
 }
 
@@ -98,14 +104,16 @@ function sourcesGiven() {
   return sources.length ? { sources } : {};
 }
 
-async function ask(question, more = {}) {
+// Ask, perhaps again of a `turn` of the thread; once, if it is sent a second time before the server has it.
+async function ask(question, more = {}, turn = null) {
   const send = byId("send");
+  if (send.disabled) return;
   send.disabled = true;
   byId("problem").replaceChildren();
   try {
     await prepared();
     if (settings.threads) {
-      await thread.ask(question, more);
+      await thread.ask(question, more, turn);
       if (byId("question").value.trim() === question.trim()) byId("question").value = "";
     } else {
       const { id } = await post("/api/runs", { question, ...chosenOptions(), ...more, ...sourcesGiven() });
@@ -118,12 +126,6 @@ async function ask(question, more = {}) {
   } finally {
     send.disabled = false;
   }
-}
-
-function askAgain(options, question) {
-  byId("question").value = question;
-  scrollTo(0, 0);
-  return ask(question, options);
 }
 
 async function show(id, question, kind = "question", ended = false) {
@@ -168,6 +170,7 @@ async function route() {
   const { thread: id, run, citation } = shownAddress();
   byId("problem").replaceChildren();
   try {
+    await prepared();
     if (id) await showThread(id, run);
     else if (run) await showRun(run);
     else showNothing();
@@ -294,9 +297,4 @@ addEventListener("focus", lookAgain);
 const linked = new URLSearchParams(location.search).get("q");
 if (linked) byId("question").value = linked;
 if (!location.hash) byId("question").focus();
-try {
-  await prepared();
-  await Promise.all([route(), prepareDocuments(settings.uploads)]);
-} catch (error) {
-  showProblem(byId("problem"), error);
-}
+await route();
