@@ -2,6 +2,7 @@
 
 import asyncio
 import sqlite3
+import threading
 from collections import Counter
 from collections.abc import Callable
 from contextlib import aclosing
@@ -194,13 +195,22 @@ async def test_a_question_whose_checkpoint_does_not_fit_is_begun_anew(
     assert (Counter(models.calls), after.threads.turn(begun.run).state) == (CALLS, "finished")
 
 
-async def test_a_question_that_a_person_ends_is_cancelled(answers: ThreadAnswers) -> None:
+async def test_a_question_that_a_person_ends_is_cancelled_while_the_event_loop_goes_on(
+    answers: ThreadAnswers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def slow(*given: Any) -> None:
+        assert looped.wait(10)
+        end(*given)
+
+    end, looped = answers.threads.end, threading.Event()
+    monkeypatch.setattr(answers.threads, "end", slow)
     thread, models = answers.threads.create().id, Models(gate=asyncio.Event())
     turn = answers.begin(thread, QUESTION)
     task = asyncio.create_task(events_of(answers, turn, models.rag()))
     while not models.calls:  # noqa: ASYNC110 - the gate is closed: it stays in this call
         await asyncio.sleep(0.002)
     task.cancel()
+    asyncio.get_running_loop().call_later(0.01, looped.set)
     with pytest.raises(asyncio.CancelledError):
         await task
     assert answers.threads.turn(turn.run).state == "cancelled"
