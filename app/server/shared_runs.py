@@ -1,7 +1,6 @@
 """Runs that several servers share in a database: each shows all of them, and resumes those of a server that died."""
 
 import asyncio
-import json
 import logging
 import weakref
 from collections.abc import AsyncGenerator, Callable, Sequence
@@ -9,6 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import Any, TypeVar
+
+from pydantic import ValidationError
 
 from app.checking.checked_text import CheckedText
 from app.conversations.postgres.leases import Lease
@@ -187,13 +188,13 @@ class SharedRuns:
                 await self._call(lease.release)
                 return
             self._hold(run, lease)
-            if kept.cancelled or not kept.outlives:
+            if kept.cancelled or not kept.outlives or (kept.thread and not await self._thread_runs.go_on(run)):
                 await self._end(run)
             elif not kept.thread:
-                asked = Asked.model_validate(json.loads(kept.asked))
+                asked = Asked.model_validate_json(kept.asked)
                 self._asking.runs.add(run, self._asking.ask_of(run, asked, self._table.saver(lease)))
-            elif not await self._thread_runs.go_on(run):
-                await self._end(run)
+        except ValidationError:
+            run.fail(RequestError("This was asked by another version of the program: ask again."))
         except BaseException as error:
             self._leases.pop(kept.id, None)
             await self._call(lease.release)
