@@ -12,7 +12,6 @@ import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
 from app.conversations.answering import ThreadAnswers
-from app.conversations.feedback import FeedbackFolder
 from app.conversations.store import Threads
 from tests.browser.conftest import NARROW, WIDE, Seen
 from tests.browser.test_page import Open, ask, require_accessible
@@ -20,6 +19,7 @@ from tests.browser.world import BREAK, DEPOSIT, PARKING, UNANSWERED, World
 
 FOLLOW_UP = "And what about the deposit?"
 ADDRESS = re.compile(r"#/threads/[\w-]+$")
+EVIL = "<img src=x onerror=alert(1)><script>alert(2)</script>"
 ARABIC = "ومتى يجب دفع الوديعة؟"
 
 
@@ -275,7 +275,7 @@ def test_what_comes_when_another_address_is_shown_is_not_shown(page: Page, seen:
     page.wait_for_timeout(200)
     expect(page.locator("#turns .asked")).to_have_text([BREAK])
 
-    with held(page, r"/runs/[\w-]+$") as late:
+    with held(page, r"/citations/1$") as late:
         page.locator(".evidence button").first.click()
     page.go_back()
     late[0].continue_()
@@ -353,6 +353,7 @@ def test_a_question_that_was_stopped_is_asked_again_in_its_place(world: World, p
     seen.expected = "a status of 503"
     world.model.hold("support")
     ask(page, BREAK)
+    expect(page.locator('[data-node="hallucination_check"]')).to_have_class(re.compile("running"))
     with held(page, r"/runs/[\w-]+$", "DELETE") as sent:
         page.get_by_role("button", name="Stop").click()
     sent[0].fulfill(status=503, json={"error": {"message": "The database is away."}})
@@ -388,17 +389,6 @@ def test_addresses_name_a_question_of_a_thread_and_its_quotes(page: Page) -> Non
         expect(turns(page).first.locator(".evidence")).to_be_visible()
         expect(page).to_have_url(link)
     page.go_back()
-
-
-def test_each_answer_of_a_thread_has_its_feedback(world: World, page: Page) -> None:
-    answered(page)
-    follow_up(page)
-    turns(page).first.get_by_role("button", name="Show the evidence").click()
-    turns(page).first.get_by_role("button", name="Wrong").click()
-    page.locator(".turn.last").get_by_role("button", name="Right", exact=True).click()
-    expect(page.locator('[aria-pressed="true"]')).to_have_count(2)
-    labels = FeedbackFolder(world.folder / "feedback").labels()
-    assert {label.question: label.feedback.judgement for label in labels} == {BREAK: "wrong", FOLLOW_UP: "right"}
 
 
 def test_a_long_thread_shows_its_last_questions_and_loads_one_result(threads: Threads, page: Page, seen: Seen) -> None:
@@ -455,14 +445,21 @@ def test_every_state_of_a_thread_fits_and_is_accessible(world: World, open_page:
     look("deleting")
 
 
-def test_markup_in_a_thread_stays_text(page: Page) -> None:
-    evil = "What colour has <img src=x onerror=alert(1)><script>alert(2)</script> the mill?"
+def test_markup_in_questions_documents_and_answers_stays_text(serve: Callable[..., World], open_page: Open) -> None:
+    def arrange(shared: Path) -> None:
+        (shared / "a <b onclick=alert(3)>.txt").write_text(f"The gate {EVIL} is green.", encoding="utf-8")
+
+    page, _ = open_page(serve(threads=True, arrange=arrange).address)
+    evil = f"What colour has the gate {EVIL}?"
     answered(page, evil)
+    expect(page.locator(".turn.last .answer")).to_contain_text("<script>alert(2)</script>")
     follow_up(page)
     page.reload()
     expect(turns(page).first.locator(".asked")).to_have_text(evil)
     expect(page.locator("#threads li a")).to_contain_text("<script>")
-    assert page.locator("[onerror], main script").count() == 0
+    page.get_by_role("button", name="Documents", exact=True).click()
+    expect(page.locator("#listed")).to_contain_text("a <b onclick=alert(3)>.txt")
+    assert page.locator("[onerror], [onclick], main script").count() == 0
 
 
 def test_a_check_of_a_text_stays_by_itself(page: Page) -> None:

@@ -175,7 +175,7 @@ async function route() {
     else if (run) await showRun(run);
     else showNothing();
     if (location.hash !== hash) return;
-    if (citation) await showQuote(run, citation);
+    if (citation) showPassage(run, citation);
     else closePassage();
   } catch (error) {
     if (location.hash !== hash) return;
@@ -200,12 +200,6 @@ async function showRun(id) {
     history.replaceState(null, "", location.href.replace(/#(?:\/runs\/|run=)/, `#/threads/${run.thread}/runs/`));
     await route();
   } else show(id, run.question, run.kind, run.state === "finished");
-}
-
-async function showQuote(run, citation) {
-  const { hash } = location;
-  const { result } = await json(`/api/runs/${encodeURIComponent(run)}`);
-  if (location.hash === hash) showPassage(run, citation, result?.citations.length ?? 0);
 }
 
 function onNew() {
