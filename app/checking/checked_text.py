@@ -50,9 +50,6 @@ class CheckedText(BaseModel, frozen=True):
 class NothingToCheckError(RequestError):
     """A text has no sentence."""
 
-    def __init__(self) -> None:
-        super().__init__("The text has no sentence to check: write one.")
-
 
 async def check_text(
     text: str,
@@ -73,7 +70,7 @@ async def check_text(
     began, text = time.monotonic(), clean(text)
     found = await off_loop(len(text), checkable, text, headings)
     if not found:
-        raise NothingToCheckError
+        raise NothingToCheckError("The text has no sentence to check: write one.")
     if len(found) > MOST_CLAIMS:
         raise RequestError(f"The text has {len(found):,} sentences, more than {MOST_CLAIMS:,}: check it in parts.")
 

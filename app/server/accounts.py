@@ -4,7 +4,7 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
@@ -28,17 +28,14 @@ class Accounts:
     """
 
     people: Callable[[], People] = People
-    audit: Audit | None = None
+    file: InitVar[Path | None] = None
     _day: date = date.min
     _spent: Counter[tuple[str, str]] = field(default_factory=Counter)
     _untold: Counter[tuple[str, str]] = field(default_factory=Counter)
 
-    @classmethod
-    def of(cls, people: Callable[[], People], log: Path | None) -> "Accounts":
+    def __post_init__(self, file: Path | None) -> None:
         """Open the log. Raises `RequestError`."""
-        accounts = cls(people)
-        accounts.audit = Audit(log, accounts._reread) if log else None
-        return accounts
+        self.audit = Audit(file, self._reread) if file else None
 
     def admit(self, owner: str) -> None:
         """Raise `QuotaError` where the person has no question or token left today."""

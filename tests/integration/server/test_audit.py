@@ -51,7 +51,7 @@ def entries(path: Path) -> list[dict[str, Any]]:
 @contextmanager
 def recording(path: Path, models: Models | None = None, **quotas: Quota) -> Iterator[FastAPI]:
     """A server whose questions are recorded in a log."""
-    accounts = Accounts.of(lambda: People(TOKENS, quotas=quotas), path)
+    accounts = Accounts(lambda: People(TOKENS, quotas=quotas), path)
     try:
         yield create_app((models or Models()).rag(), ServerOptions(access=tokens()), accounts=accounts)
     finally:
@@ -140,7 +140,7 @@ def test_a_line_of_which_a_part_could_be_written_leaves_the_log_whole(
         os.write(descriptor, line[:9])
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    accounts = Accounts.of(lambda: People(TOKENS, quotas={"ann": Quota(questions=1)}), tmp_path / "audit.jsonl")
+    accounts = Accounts(lambda: People(TOKENS, quotas={"ann": Quota(questions=1)}), tmp_path / "audit.jsonl")
     with monkeypatch.context() as disk:
         disk.setattr(audit, "append", full)
         with pytest.raises(RequestError, match="No space left"):

@@ -36,8 +36,9 @@ async def test_a_run_that_is_cancelled_before_it_begins_gives_its_place_back() -
     assert "draft_token" in kinds(run)
 
 
-async def test_the_oldest_ended_runs_of_an_owner_are_forgotten() -> None:
-    runs = Runs(at_once=1, queue=0, kept=2)
+async def test_the_oldest_ended_runs_of_an_owner_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("app.server.runs.MOST_KEPT", 2)
+    runs = Runs(at_once=1, queue=0)
     other = runs.start(Run("other", "bob"), asking())
     await runs.aclose()
     for number in range(4):
