@@ -244,7 +244,6 @@ def checked_name(name: str) -> str:
     name = unicodedata.normalize("NFC", re.sub(" {3,}", " ", name))  # as it will be listed
     if (
         not name.strip()
-        or Path(name).name != name
         or PureWindowsPath(name).name != name
         or name.startswith((".", " "))
         or "\ufffd" in name  # what was sent is not UTF-8

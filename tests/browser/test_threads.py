@@ -299,13 +299,15 @@ def test_what_comes_when_another_address_is_shown_is_not_shown(page: Page, seen:
 
 def test_a_thread_that_was_asked_for_before_is_not_shown_over_what_came_since(page: Page) -> None:
     answered(page)
-    with held(page, r"/threads/\w+$") as late:
+    with held(page, r"/threads/\w+$") as late, held(page, "/api/threads$") as listed:
         page.evaluate("dispatchEvent(new Event('focus'))")
-    before = late[0].fetch()
+    before = [(one, one.fetch()) for one in (*late, *listed)]
     follow_up(page)
-    late[0].fulfill(response=before)
+    for one, response in before:
+        one.fulfill(response=response)
     page.wait_for_timeout(200)
     expect(page.locator(".turn.last .asked")).to_have_text(FOLLOW_UP)
+    expect(page.locator("#threads li")).to_contain_text("2 questions")
 
 
 def test_segments_are_shown_once_when_the_server_is_started_again(world: World, page: Page, seen: Seen) -> None:

@@ -45,6 +45,7 @@ const thread = new ThreadView(trace, {
 let settings = null;
 let preparing = null;
 let listing = 0;
+let looks = 0;
 
 // What is needed before a question can be asked; tried again where it failed.
 function prepared() {
@@ -230,14 +231,17 @@ function onGone() {
 // Lists the threads, and the last runs that belong to none.
 async function listAsked() {
   if (!settings) return;
-  let runs = [];
+  const look = ++looks;
+  let found;
   try {
-    ({ runs } = await json("/api/runs"));
+    found = await Promise.all([json("/api/runs"), settings.threads && json("/api/threads")]);
   } catch {
     return; // what is listed stays
   }
+  if (look !== looks) return; // what is asked for since is newer
+  let runs = found[0].runs;
   if (settings.threads) {
-    await listThreads(runs);
+    listThreads(found[1].threads, runs);
     clearTimeout(listing);
     const elsewhere = (run) => ["queued", "running"].includes(run.state) && run.thread && run.thread !== thread.id;
     if (runs.some(elsewhere)) listing = setTimeout(listAsked, LOOK_AGAIN);
