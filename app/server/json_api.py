@@ -17,7 +17,7 @@ from app.results.result import Result
 from app.server.errors import ConflictError, NotFoundError, answer_to, said_by
 from app.server.graph_drawing import graph_drawing
 from app.server.names import named
-from app.server.runs import Run
+from app.server.runs import Run, told_of
 from app.server.service import CHOICES, UNNAMED, AskOptions, Service
 from app.server.streams import EventStream, wait_for
 from app.version import VERSION
@@ -82,17 +82,13 @@ Owner = Annotated[str, Depends(owner_of)]
 
 def described(run: Run, *, result: bool = True) -> dict[str, Any]:
     """Return a run's state as JSON; a run counts as ended only once its end is stored."""
-    told: dict[str, Any] = {
-        "id": run.id,
-        "state": run.state if run.ended or run.state == "queued" else "running",
-        "kind": run.kind,
-        "thread": run.thread,
-        "question": run.question,
-        "began": run.began.isoformat(timespec="seconds"),
-        "outcome": run.result.outcome if run.ended and run.result else None,
-        "error": said_by(run.error) if run.ended and run.error else None,
-        "events": len(run.events),
-    }
+    told = told_of(
+        run,
+        state=run.state if run.ended or run.state == "queued" else "running",
+        outcome=run.result.outcome if run.ended and run.result else None,
+        error=said_by(run.error) if run.ended and run.error else None,
+        events=len(run.events),
+    )
     if result:
         ended = (run.result or run.checked) if run.ended else None
         told["result"] = ended.model_dump(mode="json") if ended else None

@@ -350,6 +350,12 @@ def record(event: Event | NotKept | ClaimChecked | CheckedText, run: Run) -> Non
             run.add("finished", result=event.model_dump(mode="json"))
 
 
+def told_of(run: Any, **now: Any) -> dict[str, Any]:
+    """Return a run, or one that is kept, as JSON; ``now`` are its state, outcome, error and number of events."""
+    same = {name: getattr(run, name) for name in ("id", "kind", "thread", "question")}
+    return {**same, "began": run.began.isoformat(timespec="seconds"), **now}
+
+
 def finish(run: Run, result: Result, numbered: str) -> None:
     """End a run with its answer."""
     run.result, run.numbered, run.state = result, numbered, "finished"

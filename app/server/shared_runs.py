@@ -17,7 +17,7 @@ from app.conversations.postgres.runs import ENDS, KeptEvent, KeptRun, RunTable
 from app.conversations.thread import LeaseLostError, ThreadBusyError
 from app.results.result import Result
 from app.server.asking import Asked, Asking
-from app.server.runs import Kind, Run, RunEvent, UnknownRunError
+from app.server.runs import Kind, Run, RunEvent, UnknownRunError, told_of
 from app.server.threads import EXPIRE_SECONDS, ThreadRuns, repeated
 from core.errors import RequestError, SelfRAGError
 from core.text import as_json
@@ -277,14 +277,4 @@ def _with_numbers(event: RunEvent, run: Run) -> dict[str, Any]:
 
 def _listed(kept: KeptRun) -> dict[str, Any]:
     state = kept.state if kept.state != "unfinished" else "running" if kept.events > 1 else "queued"
-    return {
-        "id": kept.id,
-        "state": state,
-        "kind": kept.kind,
-        "thread": kept.thread,
-        "question": kept.question,
-        "began": kept.began.isoformat(timespec="seconds"),
-        "outcome": kept.outcome,
-        "error": kept.message,
-        "events": kept.events,
-    }
+    return told_of(kept, state=state, outcome=kept.outcome, error=kept.message, events=kept.events)
