@@ -4,10 +4,13 @@ from collections.abc import AsyncGenerator, Callable
 import pytest
 
 from app.results.events import DraftToken, Event
-from app.server.runs import QueueFullError, Run, Runs
+from app.server.runs import INTERNAL, QueueFullError, Run, Runs
+from core.errors import ModelError
 
 
-def asking(*events: Event, gate: asyncio.Event | None = None) -> Callable[[], AsyncGenerator[Event, None]]:
+def asking(
+    *events: Event, gate: asyncio.Event | None = None, error: Exception | None = None
+) -> Callable[[], AsyncGenerator[Event, None]]:
     """Events one by one; those of a run with a ``gate`` come when it opens."""
 
     async def ask() -> AsyncGenerator[Event, None]:
@@ -16,6 +19,8 @@ def asking(*events: Event, gate: asyncio.Event | None = None) -> Callable[[], As
         for event in events:
             yield event
             await asyncio.sleep(0)
+        if error:
+            raise error
 
     return ask
 
@@ -34,6 +39,16 @@ async def test_a_run_that_is_cancelled_before_it_begins_gives_its_place_back() -
     run = runs.start(Run("why"), asking(DraftToken("a")))
     await run.wait()
     assert "draft_token" in kinds(run)
+
+
+@pytest.mark.parametrize(
+    ("error", "said"), [(ModelError("The model is gone."), "The model is gone."), (KeyError("secret"), INTERNAL)]
+)
+async def test_a_run_that_fails_says_so_in_a_sentence_without_insides(error: Exception, said: str) -> None:
+    runs = Runs(at_once=1, queue=0)
+    run = runs.start(Run("why"), asking(error=error))
+    await run.wait()
+    assert (run.state, run.error, run.events[-1].data) == ("failed", error, {"message": said})
 
 
 async def test_the_oldest_ended_runs_of_an_owner_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
