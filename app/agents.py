@@ -15,13 +15,13 @@ from langchain_core.tools import BaseTool, StructuredTool
 from langgraph.runtime import Runtime
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.checking.checked_text import CheckedText
+from app.checking.checked_text import CheckedText, NothingToCheckError
 from app.checking.verification import NO_CLAIM
 from app.results.events import Event, finished
 from app.terminal.show import numbered_answer
 from app.terminal.show_check import marked_text
 from core.background import in_background
-from core.errors import ModelError, RequestError
+from core.errors import SelfRAGError
 from core.passages import place_of
 from core.text import is_blank
 from core.types import StopReason
@@ -150,9 +150,9 @@ class CheckedAnswers(AgentMiddleware[CheckedState, Any]):
         try:
             async with asyncio.timeout(self.seconds):
                 checked = await self.check(message.text)
-        except RequestError:  # there is no sentence in it
+        except NothingToCheckError:
             return None
-        except ModelError:
+        except SelfRAGError:
             return {"checked": None, **self._instead(state, None, "model_failed")}
         except TimeoutError:
             return {"checked": None, **self._instead(state, None, "limit_seconds")}

@@ -47,6 +47,10 @@ class CheckedText(BaseModel, frozen=True):
         return sum(claim.label == label for claim in self.claims)
 
 
+class NothingToCheckError(RequestError):
+    """A text has no sentence."""
+
+
 async def check_text(
     text: str,
     services: Services,
@@ -60,13 +64,13 @@ async def check_text(
     """Check the claims of a text, without its invisible characters, at most ``at_once`` at a time.
 
     ``headings`` are spans of the text that are none of its sentences. ``cached`` may give a claim's result without the
-    call that it is given, as one that was kept. Raises `RequestError` for a text with nothing to check, and
-    `ModelError`.
+    call that it is given, as one that was kept. Raises `NothingToCheckError` for a text without a
+    sentence, `RequestError` for one with too many, and `ModelError`.
     """
     began, text = time.monotonic(), clean(text)
     found = await off_loop(len(text), checkable, text, headings)
     if not found:
-        raise RequestError("The text has no sentence to check: write one.")
+        raise NothingToCheckError("The text has no sentence to check: write one.")
     if len(found) > MOST_CLAIMS:
         raise RequestError(f"The text has {len(found):,} sentences, more than {MOST_CLAIMS:,}: check it in parts.")
 

@@ -55,7 +55,7 @@ def serve(options: argparse.Namespace) -> int:
 def application(settings: Settings, options: argparse.Namespace, screen: Screen) -> FastAPI:
     """Load the models, open the documents, and bind both to the web application."""
     tokens = TokensFile(settings.selfrag_tokens_file) if settings.selfrag_tokens_file else None
-    accounts = Accounts.of(tokens or People, settings.selfrag_audit_file)
+    accounts = Accounts(tokens or People, settings.selfrag_audit_file)
     uploads = settings.owned_folder("uploads")
     library, sample = (
         (open_shared(settings, screen, uploads), None) if tokens else open_served(settings, screen, uploads)

@@ -123,6 +123,7 @@ class ThreadAnswers:
         another process goes on with it, and what `SelfRAG` raises; the turn has failed then.
         """
         self.claim(turn, owner)
+        end: tuple[State, str | None] = ("unfinished", None)
         try:
             finished: Finished | None = None
             async with aclosing(self._answer(rag, turn, owner, tokens=tokens)) as events:
@@ -139,14 +140,13 @@ class ThreadAnswers:
         except Exception as error:
             if not isinstance(error, SelfRAGError):
                 log.error("%s", Secrets().redacted(clean(traceback.format_exc())))
-            self._end(turn, "failed", str(error) if isinstance(error, SelfRAGError) else INTERNAL)
+            end = "failed", str(error) if isinstance(error, SelfRAGError) else INTERNAL
             raise
         except BaseException:  # it was closed, or its task cancelled
-            if not self.leaves(turn.run):
-                self._end(turn, "cancelled")
+            end = "cancelled", None
             raise
         finally:
-            self._release(turn)
+            await asyncio.to_thread(self._end, turn, *end)
         if not_kept:
             yield not_kept
         yield finished
@@ -154,9 +154,7 @@ class ThreadAnswers:
     def cancel(self, turn: ThreadTurn) -> None:
         """End a question that was begun and is not being answered, unless the process is leaving."""
         if turn.run in self._locks:
-            if not self.leaves(turn.run):
-                self._end(turn, "cancelled")
-            self._release(turn)
+            self._end(turn, "cancelled")
 
     def leave(self, run: str | None = None) -> None:
         """Leave a question, or all that are closed from now on, unfinished to another process."""
@@ -198,12 +196,12 @@ class ThreadAnswers:
         return None
 
     def _end(self, turn: ThreadTurn, state: State, message: str | None = None) -> None:
-        try:
-            self.threads.end(turn, state, message)
-        except (RequestError, LeaseLostError) as error:
-            log.warning("%s", error)
-
-    def _release(self, turn: ThreadTurn) -> None:
+        """Keep that a question failed, or was cancelled if it is not left to another process; release its thread."""
+        if state == "failed" or (state == "cancelled" and not self.leaves(turn.run)):
+            try:
+                self.threads.end(turn, state, message)
+            except (RequestError, LeaseLostError) as error:
+                log.warning("%s", error)
         self._left.discard(turn.run)
         if lock := self._locks.pop(turn.run, None):
             lock.release()

@@ -65,6 +65,7 @@ INSERT INTO turns (run, thread, number, question, given_standalone, options, doc
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 'unfinished')
 """
 WITH_CALIBRATION = "SELECT * FROM turns WHERE state = 'finished' AND result LIKE ? ORDER BY began DESC LIMIT ?"
+UNCHANGED = "SELECT id FROM threads WHERE updated < ? AND id LIKE ?"
 LAST = "SELECT run, number, state FROM turns WHERE thread = ? ORDER BY number DESC LIMIT 1"
 OF_OWNER = "SELECT turns.* FROM turns JOIN threads ON threads.id = turns.thread WHERE threads.owner = ?"
 # The turns that a turn replaces: the one that it corrects, and what that one was to correct.
@@ -214,9 +215,10 @@ class ThreadTables(ABC):
         """Delete for good what was not changed for ``keep_days``, but nothing that is being answered."""
         if self.keep_days is not None:
             last = (datetime.now(UTC) - timedelta(days=self.keep_days)).isoformat()
-            for row in self._read("SELECT id FROM threads WHERE updated < ?", last):
+            for row in self._read(UNCHANGED, last, "%"):
                 with suppress(ThreadBusyError), self.lock(row["id"]):
-                    self._delete(row["id"])
+                    if self._read(UNCHANGED, last, row["id"]):  # nobody has asked in it meanwhile
+                        self._delete(row["id"])
         self._clean_up()
 
     def begin(

@@ -15,6 +15,7 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.server.errors import Refused, refusal
+from app.server.names import Names, naming
 from app.server.people import People
 from app.server.runs import INTERNAL
 from core.text import clean, shortened
@@ -77,12 +78,13 @@ class Access:
 
 @dataclass
 class Guard:
-    """ASGI middleware: refuse who may not ask, bound bodies, add the headers, and keep errors inside."""
+    """ASGI middleware: refuse who may not ask, bound bodies, add headers, tell names for paths, keep errors inside."""
 
     app: ASGIApp
     access: Access
     largest_upload: int
-    on_answer: Callable[[int], None] = lambda status: None
+    on_answer: Callable[[int], None]
+    names: Callable[[str], Names]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request."""
@@ -104,8 +106,9 @@ class Guard:
             await send(message)
 
         try:
-            answer = self._refusal_of(scope) or self.app
-            await answer(scope, self._bounded(scope, receive), send_with_headers)
+            answer, owner = self._refusal_of(scope) or self.app, scope.get("state", {}).get("owner")
+            with naming(lambda: Names() if owner is None else self.names(owner)):
+                await answer(scope, self._bounded(scope, receive), send_with_headers)
         except ClientDisconnect:
             log.debug("a client went away while it sent a body")
         except Exception:  # what it says is for the log

@@ -2,16 +2,19 @@
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import InitVar, dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
+from app.checking.verification import VerifiedClaim
 from app.server.audit import Audit, Entry
 from app.server.people import People, Quota
 from app.server.runs import QuotaError, Run
 from core.errors import RequestError
-from core.types import no_usage
+from core.types import Usage, no_usage
+from models.usage import Meter, metered
 
 log = logging.getLogger("selfrag.server")
 Spending = Mapping[tuple[str, str], int]  # by a person and "questions", or "tokens", read and written
@@ -25,17 +28,14 @@ class Accounts:
     """
 
     people: Callable[[], People] = People
-    audit: Audit | None = None
+    file: InitVar[Path | None] = None
     _day: date = date.min
     _spent: Counter[tuple[str, str]] = field(default_factory=Counter)
     _untold: Counter[tuple[str, str]] = field(default_factory=Counter)
 
-    @classmethod
-    def of(cls, people: Callable[[], People], log: Path | None) -> "Accounts":
+    def __post_init__(self, file: Path | None) -> None:
         """Open the log. Raises `RequestError`."""
-        accounts = cls(people)
-        accounts.audit = Audit(log, accounts._reread) if log else None
-        return accounts
+        self.audit = Audit(file, self._reread) if file else None
 
     def admit(self, owner: str) -> None:
         """Raise `QuotaError` where the person has no question or token left today."""
@@ -58,8 +58,6 @@ class Accounts:
         """
         result = run.result or run.checked
         usage = result.usage if result else no_usage() if goes_on else run.meter.spent
-        tokens = usage["input_tokens"] + usage["output_tokens"]
-        self._add(run.owner, "tokens", tokens)
         passages = run.result.passages if run.result else ()
         cited = {one["source"] for one in result.citations} if result else set()
         entry = {
@@ -67,13 +65,24 @@ class Accounts:
             "outcome": run.result.outcome if run.result else run.state,
             "documents": sorted(cited | {one.source for one in passages}),
             "cited": sorted(cited),
-            "model_calls": usage["model_calls"],
-            "tokens": tokens,
         }
+        self._spent_on("answered", run.owner, usage, entry)
+
+    @contextmanager
+    def verifying(self, claim: str, owner: str) -> Iterator[list[VerifiedClaim]]:
+        """Count a claim as a question, and at the end what it cost; the block appends what was verified.
+
+        Raises `QuotaError`, or `RequestError` if the claim cannot be recorded.
+        """
+        self.admit(owner)
+        self.record("asked", owner, kind="claim", claim=claim)
+        meter, verified = Meter(), list[VerifiedClaim]()
         try:
-            self.record("answered", run.owner, **entry)
-        except RequestError as error:  # the answer is given
-            log.error("%s", error)
+            with metered(meter):
+                yield verified
+        finally:
+            read = {cited["source"] for one in verified for cited in one.citations}
+            self._spent_on("verified", owner, meter.spent, {"claim": claim, "documents": sorted(read)})
 
     def record(self, what: str, owner: str, **more: object) -> None:
         """Add an entry to the log, if there is one, and count what is asked as a question.
@@ -100,6 +109,15 @@ class Accounts:
         """Close the log."""
         if self.audit:
             self.audit.close()
+
+    def _spent_on(self, what: str, owner: str, usage: Usage, entry: Entry) -> None:
+        """Count and record what was spent; the answer is given, whether the log can be written or not."""
+        tokens = usage["input_tokens"] + usage["output_tokens"]
+        self._add(owner, "tokens", tokens)
+        try:
+            self.record(what, owner, **entry, model_calls=usage["model_calls"], tokens=tokens)
+        except RequestError as error:
+            log.error("%s", error)
 
     def _today(self) -> Counter[tuple[str, str]]:
         if self._day != (today := datetime.now(UTC).date()):

@@ -22,7 +22,7 @@ from app.server.errors import handle_errors
 from app.server.json_api import json_api, json_response
 from app.server.mcp.http import McpEndpoint
 from app.server.metrics import Metrics
-from app.server.names import Names, naming
+from app.server.names import Names
 from app.server.openai_api import openai_api
 from app.server.runs import ClosingError, Run, Runs
 from app.server.service import Service
@@ -102,8 +102,8 @@ def create_app(
         access=options.access,
         largest_upload=options.largest_upload,
         on_answer=lambda status: metrics.requests.labels(str(status)).inc(),
+        names=lambda owner: documents.names_for(owner) if documents else Names(),
     )
-    app.add_middleware(naming, names=lambda owner: documents.names_for(owner) if documents else Names())
     handle_errors(app)
     app.include_router(json_api(service))
     app.include_router(openai_api(service))

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import os
+import re
 import time
 import unicodedata
 from collections.abc import AsyncIterable, Callable
@@ -240,10 +241,9 @@ class Documents:
 def checked_name(name: str) -> str:
     """Return the name of an upload, if a file of a readable kind can have it. Raises `RequestError`."""
     told = shortened(name, 60) or "An empty name"
-    name = unicodedata.normalize("NFC", name)
+    name = unicodedata.normalize("NFC", re.sub(" {3,}", " ", name))  # as it will be listed
     if (
         not name.strip()
-        or Path(name).name != name
         or PureWindowsPath(name).name != name
         or name.startswith((".", " "))
         or "\ufffd" in name  # what was sent is not UTF-8

@@ -17,7 +17,7 @@ from app.results.result import Result
 from app.server.errors import ConflictError, NotFoundError, answer_to, said_by
 from app.server.graph_drawing import graph_drawing
 from app.server.names import named
-from app.server.runs import Run
+from app.server.runs import Run, told_of
 from app.server.service import CHOICES, UNNAMED, AskOptions, Service
 from app.server.streams import EventStream, wait_for
 from app.version import VERSION
@@ -82,17 +82,13 @@ Owner = Annotated[str, Depends(owner_of)]
 
 def described(run: Run, *, result: bool = True) -> dict[str, Any]:
     """Return a run's state as JSON; a run counts as ended only once its end is stored."""
-    told: dict[str, Any] = {
-        "id": run.id,
-        "state": run.state if run.ended or run.state == "queued" else "running",
-        "kind": run.kind,
-        "thread": run.thread,
-        "question": run.question,
-        "began": run.began.isoformat(timespec="seconds"),
-        "outcome": run.result.outcome if run.ended and run.result else None,
-        "error": said_by(run.error) if run.ended and run.error else None,
-        "events": len(run.events),
-    }
+    told = told_of(
+        run,
+        state=run.state if run.ended or run.state == "queued" else "running",
+        outcome=run.result.outcome if run.ended and run.result else None,
+        error=said_by(run.error) if run.ended and run.error else None,
+        events=len(run.events),
+    )
     if result:
         ended = (run.result or run.checked) if run.ended else None
         told["result"] = ended.model_dump(mode="json") if ended else None
@@ -218,7 +214,7 @@ def json_api(service: Service) -> APIRouter:
         await asyncio.to_thread(service.feedback.add, owner, id_, given, result)
         return json_response({"kept": given.judgement})
 
-    async def cited(id_: str, number: int, owner: str) -> Citation:
+    async def cited(id_: str, number: int, owner: str) -> tuple[Citation, int]:
         run = await service.run(id_, owner)
         found = (run.checked or result_of(run)).citations
         if not 1 <= number <= len(found):
@@ -226,20 +222,22 @@ def json_api(service: Service) -> APIRouter:
         if service.documents:
             service.documents.require_readable(owner, found[number - 1]["source"])
         service.accounts.record("read", owner, run=id_, documents=[found[number - 1]["source"]])
-        return found[number - 1]
+        return found[number - 1], len(found)
 
     @router.get("/runs/{id_}/citations/{number}", tags=["answers"])
     async def citation(id_: str, number: int, owner: Owner) -> Response:
-        """Return where a quote stands: the text around it and, for a PDF, its rectangles on its page."""
-        one = await cited(id_, number, owner)
-        return json_response(await service.sources.place(one, f"/api/runs/{id_}/citations/{number}/page.png"))
+        """Return where a quote stands: the text around it and, for a PDF, its rectangles; of how many quotes."""
+        one, count = await cited(id_, number, owner)
+        place = await service.sources.place(one, f"/api/runs/{id_}/citations/{number}/page.png")
+        return json_response({**place, "citations": count})
 
     @router.get("/runs/{id_}/citations/{number}/page.png", tags=["answers"])
     async def page_picture(
         id_: str, number: int, owner: Owner, width: Annotated[int, Query(ge=100, le=3_000)] = 1_200
     ) -> Response:
         """Draw the page of a PDF on which a quote stands."""
-        return Response(await service.sources.picture(await cited(id_, number, owner), width), media_type="image/png")
+        one, _ = await cited(id_, number, owner)
+        return Response(await service.sources.picture(one, width), media_type="image/png")
 
     @router.get("/settings", tags=["server"])
     async def settings(owner: Owner) -> Response:

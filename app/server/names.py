@@ -7,13 +7,13 @@ import glob
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import PurePath
 from typing import Any, TypeVar
 
 from pydantic import BaseModel
-from starlette.types import ASGIApp, Receive, Scope, Send
 
 from core.text import one_line, path_text
 from retrieval.sync_report import Source
@@ -109,24 +109,14 @@ def entry_of(source: Source) -> dict[str, Any]:
 _current: ContextVar[Callable[[], Names] | None] = ContextVar("selfrag_names", default=None)
 
 
-def naming(app: ASGIApp, names: Callable[[str], Names]) -> ASGIApp:
-    """ASGI middleware: let `named` tell the request's owner the names that there are when it is called.
-
-    Which may be late in a stream.
-    """
-
-    async def handle(scope: Scope, receive: Receive, send: Send) -> None:
-        def current() -> Names:
-            owner = scope.get("state", {}).get("owner")
-            return Names() if owner is None else names(owner)
-
-        token = _current.set(current)
-        try:
-            await app(scope, receive, send)
-        finally:
-            _current.reset(token)
-
-    return handle
+@contextmanager
+def naming(names: Callable[[], Names]) -> Iterator[None]:
+    """Let `named` tell, within the block, the names that there are when it is called, which may be late in a stream."""
+    token = _current.set(names)
+    try:
+        yield
+    finally:
+        _current.reset(token)
 
 
 def named(value: T, key: str = "") -> T:

@@ -186,21 +186,19 @@ class Run:
 
 
 class Runs:
-    """All runs: ``at_once`` are answered at a time, ``queue`` more may wait, the last ``kept`` of an owner are kept."""
+    """All runs: ``at_once`` are answered at a time, ``queue`` more wait, the last `MOST_KEPT` of an owner are kept."""
 
     def __init__(
         self,
         *,
         at_once: int,
         queue: int,
-        kept: int = MOST_KEPT,
         begin: Callable[[Run], None] = lambda run: None,
         on_end: Callable[[Run], None] = lambda run: None,
     ) -> None:
         self.at_once = at_once
         self.closing = False  # so that no new run is taken
         self._queue = queue
-        self._kept = kept
         self.begin = begin  # is called with each new run, before it is queued, and may refuse it
         self._on_end = on_end
         self._places = asyncio.Semaphore(at_once)
@@ -324,7 +322,7 @@ class Runs:
             run.state = "cancelled"
             run.add("cancelled")
         ended = [one for one in self.of(run.owner) if one.ended]
-        for one in ended[self._kept :]:
+        for one in ended[MOST_KEPT:]:
             del self._runs[one.id]
         self._on_end(run)
 
@@ -350,6 +348,12 @@ def record(event: Event | NotKept | ClaimChecked | CheckedText, run: Run) -> Non
         case CheckedText():
             run.checked, run.state = event, "finished"
             run.add("finished", result=event.model_dump(mode="json"))
+
+
+def told_of(run: Any, **now: Any) -> dict[str, Any]:
+    """Return a run, or one that is kept, as JSON; ``now`` are its state, outcome, error and number of events."""
+    same = {name: getattr(run, name) for name in ("id", "kind", "thread", "question")}
+    return {**same, "began": run.began.isoformat(timespec="seconds"), **now}
 
 
 def finish(run: Run, result: Result, numbered: str) -> None:

@@ -1,7 +1,6 @@
 """Runs that several servers share in a database: each shows all of them, and resumes those of a server that died."""
 
 import asyncio
-import json
 import logging
 import weakref
 from collections.abc import AsyncGenerator, Callable, Sequence
@@ -10,13 +9,15 @@ from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import Any, TypeVar
 
+from pydantic import ValidationError
+
 from app.checking.checked_text import CheckedText
 from app.conversations.postgres.leases import Lease
 from app.conversations.postgres.runs import ENDS, KeptEvent, KeptRun, RunTable
 from app.conversations.thread import LeaseLostError, ThreadBusyError
 from app.results.result import Result
 from app.server.asking import Asked, Asking
-from app.server.runs import Kind, Run, RunEvent, UnknownRunError
+from app.server.runs import Kind, Run, RunEvent, UnknownRunError, told_of
 from app.server.threads import EXPIRE_SECONDS, ThreadRuns, repeated
 from core.errors import RequestError, SelfRAGError
 from core.text import as_json
@@ -187,13 +188,13 @@ class SharedRuns:
                 await self._call(lease.release)
                 return
             self._hold(run, lease)
-            if kept.cancelled or not kept.outlives:
+            if kept.cancelled or not kept.outlives or (kept.thread and not await self._thread_runs.go_on(run)):
                 await self._end(run)
             elif not kept.thread:
-                asked = Asked.model_validate(json.loads(kept.asked))
+                asked = Asked.model_validate_json(kept.asked)
                 self._asking.runs.add(run, self._asking.ask_of(run, asked, self._table.saver(lease)))
-            elif not await self._thread_runs.go_on(run):
-                await self._end(run)
+        except ValidationError:
+            run.fail(RequestError("This was asked by another version of the program: ask again."))
         except BaseException as error:
             self._leases.pop(kept.id, None)
             await self._call(lease.release)
@@ -276,14 +277,4 @@ def _with_numbers(event: RunEvent, run: Run) -> dict[str, Any]:
 
 def _listed(kept: KeptRun) -> dict[str, Any]:
     state = kept.state if kept.state != "unfinished" else "running" if kept.events > 1 else "queued"
-    return {
-        "id": kept.id,
-        "state": state,
-        "kind": kept.kind,
-        "thread": kept.thread,
-        "question": kept.question,
-        "began": kept.began.isoformat(timespec="seconds"),
-        "outcome": kept.outcome,
-        "error": kept.message,
-        "events": kept.events,
-    }
+    return told_of(kept, state=state, outcome=kept.outcome, error=kept.message, events=kept.events)

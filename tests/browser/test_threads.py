@@ -12,7 +12,6 @@ import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
 from app.conversations.answering import ThreadAnswers
-from app.conversations.feedback import FeedbackFolder
 from app.conversations.store import Threads
 from tests.browser.conftest import NARROW, WIDE, Seen
 from tests.browser.test_page import Open, ask, require_accessible
@@ -20,6 +19,7 @@ from tests.browser.world import BREAK, DEPOSIT, PARKING, UNANSWERED, World
 
 FOLLOW_UP = "And what about the deposit?"
 ADDRESS = re.compile(r"#/threads/[\w-]+$")
+EVIL = "<img src=x onerror=alert(1)><script>alert(2)</script>"
 ARABIC = "ومتى يجب دفع الوديعة؟"
 
 
@@ -195,10 +195,12 @@ def test_two_tabs_of_a_thread_see_what_the_other_asks(world: World, page: Page, 
     for one in (page, other):
         expect(one.locator(".turn.last .export")).to_be_visible()
     expect(other.locator("#threads li")).not_to_contain_text("being answered")
+    page.get_by_role("button", name="Edit the question").click()
     other.get_by_role("button", name="Ask", exact=True).click()
     expect(turns(other)).to_have_count(3)
     page.evaluate("dispatchEvent(new Event('focus'))")
     expect(page.locator(".turn.last .asked")).to_have_text(DEPOSIT)
+    expect(page.locator("form.edit textarea")).to_be_focused()
 
 
 def test_a_thread_that_was_deleted_elsewhere_is_told_and_the_question_is_kept(
@@ -251,10 +253,12 @@ def test_a_thread_that_is_left_while_its_question_is_sent_keeps_it_or_stays_as_i
 def test_what_is_written_while_a_question_is_sent_stays(page: Page) -> None:
     with held(page, "/runs$", "POST") as sent:
         ask(page, BREAK)
+    page.get_by_label("Your question").press("Enter")  # once more
     page.get_by_label("Your question").fill(DEPOSIT)
     sent[0].continue_()
     expect(page.locator(".turn.last .export")).to_be_visible()
     expect(page.get_by_label("Your question")).to_have_value(DEPOSIT)
+    expect(page.locator("#threads li a")).to_have_text([BREAK])
 
 
 def test_what_comes_when_another_address_is_shown_is_not_shown(page: Page, seen: Seen) -> None:
@@ -271,7 +275,7 @@ def test_what_comes_when_another_address_is_shown_is_not_shown(page: Page, seen:
     page.wait_for_timeout(200)
     expect(page.locator("#turns .asked")).to_have_text([BREAK])
 
-    with held(page, r"/runs/[\w-]+$") as late:
+    with held(page, r"/citations/1$") as late:
         page.locator(".evidence button").first.click()
     page.go_back()
     late[0].continue_()
@@ -295,13 +299,15 @@ def test_what_comes_when_another_address_is_shown_is_not_shown(page: Page, seen:
 
 def test_a_thread_that_was_asked_for_before_is_not_shown_over_what_came_since(page: Page) -> None:
     answered(page)
-    with held(page, r"/threads/\w+$") as late:
+    with held(page, r"/threads/\w+$") as late, held(page, "/api/threads$") as listed:
         page.evaluate("dispatchEvent(new Event('focus'))")
-    before = late[0].fetch()
+    before = [(one, one.fetch()) for one in (*late, *listed)]
     follow_up(page)
-    late[0].fulfill(response=before)
+    for one, response in before:
+        one.fulfill(response=response)
     page.wait_for_timeout(200)
     expect(page.locator(".turn.last .asked")).to_have_text(FOLLOW_UP)
+    expect(page.locator("#threads li")).to_contain_text("2 questions")
 
 
 def test_segments_are_shown_once_when_the_server_is_started_again(world: World, page: Page, seen: Seen) -> None:
@@ -345,9 +351,15 @@ def test_a_question_that_is_answered_elsewhere_is_shown_when_it_is(threads: Thre
     expect(page.locator(".turn.last .export")).to_be_visible()
 
 
-def test_a_question_that_was_stopped_is_asked_again_in_its_place(world: World, page: Page) -> None:
+def test_a_question_that_was_stopped_is_asked_again_in_its_place(world: World, page: Page, seen: Seen) -> None:
+    seen.expected = "a status of 503"
     world.model.hold("support")
     ask(page, BREAK)
+    expect(page.locator('[data-node="hallucination_check"]')).to_have_class(re.compile("running"))
+    with held(page, r"/runs/[\w-]+$", "DELETE") as sent:
+        page.get_by_role("button", name="Stop").click()
+    sent[0].fulfill(status=503, json={"error": {"message": "The database is away."}})
+    expect(page.locator(".now")).to_have_text("The database is away.")
     page.get_by_role("button", name="Stop").click()
     expect(page.locator(".turn.last .failure")).to_contain_text("stopped before it was answered")
     world.model.release()
@@ -379,17 +391,6 @@ def test_addresses_name_a_question_of_a_thread_and_its_quotes(page: Page) -> Non
         expect(turns(page).first.locator(".evidence")).to_be_visible()
         expect(page).to_have_url(link)
     page.go_back()
-
-
-def test_each_answer_of_a_thread_has_its_feedback(world: World, page: Page) -> None:
-    answered(page)
-    follow_up(page)
-    turns(page).first.get_by_role("button", name="Show the evidence").click()
-    turns(page).first.get_by_role("button", name="Wrong").click()
-    page.locator(".turn.last").get_by_role("button", name="Right", exact=True).click()
-    expect(page.locator('[aria-pressed="true"]')).to_have_count(2)
-    labels = FeedbackFolder(world.folder / "feedback").labels()
-    assert {label.question: label.feedback.judgement for label in labels} == {BREAK: "wrong", FOLLOW_UP: "right"}
 
 
 def test_a_long_thread_shows_its_last_questions_and_loads_one_result(threads: Threads, page: Page, seen: Seen) -> None:
@@ -446,14 +447,21 @@ def test_every_state_of_a_thread_fits_and_is_accessible(world: World, open_page:
     look("deleting")
 
 
-def test_markup_in_a_thread_stays_text(page: Page) -> None:
-    evil = "What colour has <img src=x onerror=alert(1)><script>alert(2)</script> the mill?"
+def test_markup_in_questions_documents_and_answers_stays_text(serve: Callable[..., World], open_page: Open) -> None:
+    def arrange(shared: Path) -> None:
+        (shared / "a <b onclick=alert(3)>.txt").write_text(f"The gate {EVIL} is green.", encoding="utf-8")
+
+    page, _ = open_page(serve(threads=True, arrange=arrange).address)
+    evil = f"What colour has the gate {EVIL}?"
     answered(page, evil)
+    expect(page.locator(".turn.last .answer")).to_contain_text("<script>alert(2)</script>")
     follow_up(page)
     page.reload()
     expect(turns(page).first.locator(".asked")).to_have_text(evil)
     expect(page.locator("#threads li a")).to_contain_text("<script>")
-    assert page.locator("[onerror], main script").count() == 0
+    page.get_by_role("button", name="Documents", exact=True).click()
+    expect(page.locator("#listed")).to_contain_text("a <b onclick=alert(3)>.txt")
+    assert page.locator("[onerror], [onclick], main script").count() == 0
 
 
 def test_a_check_of_a_text_stays_by_itself(page: Page) -> None:

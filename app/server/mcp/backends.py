@@ -2,8 +2,8 @@
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from threading import Lock
@@ -12,6 +12,7 @@ from typing import Any, TypeVar, cast
 from anyio import CancelScope
 from starlette.requests import Request
 
+from app.checking.verification import VerifiedClaim
 from app.compose import questions_at_once
 from app.front_door import SelfRAG
 from app.libraries import open_docs, open_served, sync
@@ -69,11 +70,9 @@ class LocalBackend:
             rag = self._rag = rag.over(library, library.store.as_retriever())
         return rag
 
-    def begin(self, claim: str) -> None:
-        """Do nothing: one's own agent has no quota."""
-
-    def count_verified(self, label: str) -> None:
-        """Do nothing: nobody reads counters of this process."""
+    def verifying(self, claim: str) -> AbstractContextManager[list[VerifiedClaim]]:
+        """Let the block verify a claim: one's own agent has no quota."""
+        return nullcontext([])
 
     def record(self, what: str, **more: object) -> None:
         """Do nothing: one's own agent keeps no log of what one reads."""
@@ -179,14 +178,14 @@ class ServedBackend:
         """Return the models over what the owner may see."""
         return self._service.rag_of(self._owner)
 
-    def begin(self, claim: str) -> None:
-        """Count a claim as a question before it is verified. Raises `QuotaError`, and as `record`."""
-        self._service.accounts.admit(self._owner)
-        self.record("asked", kind="claim", claim=claim)
-
-    def count_verified(self, label: str) -> None:
-        """Count it among the server's metrics."""
-        self._service.metrics.verified.labels(label).inc()
+    @contextmanager
+    def verifying(self, claim: str) -> Iterator[list[VerifiedClaim]]:
+        """Let the block verify a claim: as `Accounts.verifying`, and count it among the server's metrics."""
+        with self._service.accounts.verifying(claim, self._owner) as verified:
+            try:
+                yield verified
+            finally:
+                self._service.metrics.verified.labels(verified[0].label if verified else "failed").inc()
 
     def record(self, what: str, **more: object) -> None:
         """Record in the audit log what the agent read, or will have."""

@@ -176,16 +176,10 @@ async def verify_claim(backend: Backend, given: ClaimArguments, _: Report) -> Ve
     claim = require_claim(as_text(given.claim))
     question = None if given.question is None else require_question(as_text(given.question))
     rag = await backend.rag()
-    label = "failed"
-    try:
-        async with backend.runs.place():
-            backend.begin(claim)
-            verified = await rag.averify(claim, question=question)
-        label = verified.label
-        backend.record("verified", claim=claim, documents=sorted({c["source"] for c in verified.citations}))
-        return verified
-    finally:
-        backend.count_verified(label)
+    async with backend.runs.place():
+        with backend.verifying(claim) as verified:
+            verified.append(await rag.averify(claim, question=question))
+    return verified[0]
 
 
 async def add_documents(backend: LocalBackend, given: PathArguments, _: Report) -> DocumentList:

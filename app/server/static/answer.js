@@ -121,7 +121,7 @@ export function claimParts(id, claim, citations) {
       citation ? String(citation.id) : "",
     ),
   );
-  const open = (citation) => citation && openPassage(id, citation.id, citations.length);
+  const open = (citation) => citation && openPassage(id, citation.id);
   attachPeek(text, claim, cited, open, () => open(cited[0]));
   buttons.forEach((one, index) =>
     attachPeek(one, claim, cited.slice(index, index + 1), open, () => open(cited[index])),
@@ -147,7 +147,7 @@ function conflicts(id, result, disagreement) {
       "li",
       {},
       el("p", { class: "says", dir: "auto" }, conflict.answer),
-      ...conflict.citations.map((number) => sourceButton(id, cited.get(number), result.citations.length)),
+      ...conflict.citations.map((number) => sourceButton(id, cited.get(number))),
     ),
   );
   const title = disagreement.split("\n")[0].replace(/[:：]$/, "") || "The documents disagree";
@@ -159,10 +159,10 @@ function conflicts(id, result, disagreement) {
   );
 }
 
-function sourceButton(id, citation, count) {
+function sourceButton(id, citation) {
   const told = placeOf(citation) + (citation.date ? `, ${citation.date}` : "");
   const label = `Quote ${citation.id}: ${told}`;
-  return button(`${citation.id} · ${told}`, () => openPassage(id, citation.id, count), {
+  return button(`${citation.id} · ${told}`, () => openPassage(id, citation.id), {
     class: "source",
     "aria-label": label,
   });
@@ -180,7 +180,7 @@ export function evidence(id, { citations }) {
         el("span", { class: "file" }, placeOf(citation)),
         sectionOf(citation) && el("span", { class: "muted" }, sectionOf(citation)),
         citation.date && el("span", { class: "muted" }, citation.date),
-        button("Open in its document", () => openPassage(id, citation.id, citations.length), {
+        button("Open in its document", () => openPassage(id, citation.id), {
           class: "link",
           "aria-label": `Open quote ${citation.id} in ${fileName(citation.source)}`,
         }),

@@ -30,8 +30,13 @@ const CHOICES = {
 };
 
 const trace = new Trace();
-const view = new RunView(byId("outcome"), trace, { onEnd: listAsked, onAgain: askAgain });
+const onAgain = (options, question) => {
+  scrollTo(0, 0);
+  ask(question, options);
+};
+const view = new RunView(byId("outcome"), trace, { onEnd: listAsked, onAgain });
 const thread = new ThreadView(trace, {
+  ask,
   given: () => ({ ...chosenOptions(), ...sourcesGiven() }),
   onBegun: showThread,
   onChange: listAsked,
@@ -40,6 +45,7 @@ const thread = new ThreadView(trace, {
 let settings = null;
 let preparing = null;
 let listing = 0;
+let looks = 0;
 
 // What is needed before a question can be asked; tried again where it failed.
 function prepared() {
@@ -55,6 +61,7 @@ async function prepare() {
   prepareChoices();
   byId("notes").replaceChildren(...settings.notes.map((note) => el("li", {}, note)));
   if (settings.threads) prepareThreads({ onNew, onRenamed: lookAgain, onDeleted });
+  prepareDocuments(settings.uploads);
   trace.graph = await Graph.load();
 }
 
@@ -98,14 +105,16 @@ function sourcesGiven() {
   return sources.length ? { sources } : {};
 }
 
-async function ask(question, more = {}) {
+// Ask, perhaps again of a `turn` of the thread; once, if it is sent a second time before the server has it.
+async function ask(question, more = {}, turn = null) {
   const send = byId("send");
+  if (send.disabled) return;
   send.disabled = true;
   byId("problem").replaceChildren();
   try {
     await prepared();
     if (settings.threads) {
-      await thread.ask(question, more);
+      await thread.ask(question, more, turn);
       if (byId("question").value.trim() === question.trim()) byId("question").value = "";
     } else {
       const { id } = await post("/api/runs", { question, ...chosenOptions(), ...more, ...sourcesGiven() });
@@ -118,12 +127,6 @@ async function ask(question, more = {}) {
   } finally {
     send.disabled = false;
   }
-}
-
-function askAgain(options, question) {
-  byId("question").value = question;
-  scrollTo(0, 0);
-  return ask(question, options);
 }
 
 async function show(id, question, kind = "question", ended = false) {
@@ -168,11 +171,12 @@ async function route() {
   const { thread: id, run, citation } = shownAddress();
   byId("problem").replaceChildren();
   try {
+    await prepared();
     if (id) await showThread(id, run);
     else if (run) await showRun(run);
     else showNothing();
     if (location.hash !== hash) return;
-    if (citation) await showQuote(run, citation);
+    if (citation) showPassage(run, citation);
     else closePassage();
   } catch (error) {
     if (location.hash !== hash) return;
@@ -197,12 +201,6 @@ async function showRun(id) {
     history.replaceState(null, "", location.href.replace(/#(?:\/runs\/|run=)/, `#/threads/${run.thread}/runs/`));
     await route();
   } else show(id, run.question, run.kind, run.state === "finished");
-}
-
-async function showQuote(run, citation) {
-  const { hash } = location;
-  const { result } = await json(`/api/runs/${encodeURIComponent(run)}`);
-  if (location.hash === hash) showPassage(run, citation, result?.citations.length ?? 0);
 }
 
 function onNew() {
@@ -233,14 +231,17 @@ function onGone() {
 // Lists the threads, and the last runs that belong to none.
 async function listAsked() {
   if (!settings) return;
-  let runs = [];
+  const look = ++looks;
+  let found;
   try {
-    ({ runs } = await json("/api/runs"));
+    found = await Promise.all([json("/api/runs"), settings.threads && json("/api/threads")]);
   } catch {
     return; // what is listed stays
   }
+  if (look !== looks) return; // what is asked for since is newer
+  let runs = found[0].runs;
   if (settings.threads) {
-    await listThreads(runs);
+    listThreads(found[1].threads, runs);
     clearTimeout(listing);
     const elsewhere = (run) => ["queued", "running"].includes(run.state) && run.thread && run.thread !== thread.id;
     if (runs.some(elsewhere)) listing = setTimeout(listAsked, LOOK_AGAIN);
@@ -294,9 +295,4 @@ addEventListener("focus", lookAgain);
 const linked = new URLSearchParams(location.search).get("q");
 if (linked) byId("question").value = linked;
 if (!location.hash) byId("question").focus();
-try {
-  await prepared();
-  await Promise.all([route(), prepareDocuments(settings.uploads)]);
-} catch (error) {
-  showProblem(byId("problem"), error);
-}
+await route();

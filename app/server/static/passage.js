@@ -6,33 +6,32 @@ import { json, objectUrl } from "./server.js";
 
 let run = null;
 let number = 0;
-let count = 0;
 let pictured = null;
 
 const dialog = byId("passage");
 const back = byId("passage-before");
 const on = byId("passage-after");
 
-export function openPassage(id, citation, citations) {
+export function openPassage(id, citation) {
   location.hash = `${runAddress(id).slice(1)}/citations/${citation}`;
-  count = citations;
 }
 
 // Called for the address of a citation, so that a link to a quote opens it too.
-export async function showPassage(id, citation, citations = count) {
-  [run, number, count] = [id, citation, citations];
+export async function showPassage(id, citation) {
+  [run, number] = [id, citation];
   const body = byId("passage-body");
   body.replaceChildren(el("p", { class: "muted" }, "Opening …"));
   byId("passage-title").textContent = `Quote ${citation}`;
   if (!dialog.open) dialog.showModal();
   byId("passage-title").focus();
   back.hidden = number <= 1;
-  on.hidden = number >= count;
+  on.hidden = true;
   try {
     const found = await json(`/api/runs/${encodeURIComponent(id)}/citations/${citation}`);
     // Without its page, which may have changed since it was indexed, the text is shown.
     const picture = found.page_image && found.rectangles?.length ? await pageOf(found).catch(() => null) : null;
     if (run !== id || number !== citation) return;
+    on.hidden = number >= found.citations;
     byId("passage-title").textContent = `Quote ${citation} · ${found.place ?? placeOf(found)}`;
     body.replaceChildren(
       el("p", { class: "from" }, [found.section, found.date].filter(Boolean).join(" · ")),
@@ -78,5 +77,5 @@ async function pageOf({ page_image: path, rectangles, width, height, page, quote
 dialog.addEventListener("close", () => {
   if (location.hash.includes("/citations/")) history.pushState(null, "", runAddress(run));
 });
-back.addEventListener("click", () => openPassage(run, number - 1, count));
-on.addEventListener("click", () => openPassage(run, number + 1, count));
+back.addEventListener("click", () => openPassage(run, number - 1));
+on.addEventListener("click", () => openPassage(run, number + 1));

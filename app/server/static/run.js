@@ -145,6 +145,7 @@ export class RunView {
     try {
       await request(`/api/runs/${encodeURIComponent(id)}`, { method: "DELETE" });
     } catch (error) {
+      this.stop.disabled = false;
       this.#say(error.message);
     }
   }

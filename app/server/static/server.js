@@ -63,7 +63,7 @@ export async function* eventsOf(id, signal) {
     } catch (error) {
       if (signal.aborted) return;
       if (error instanceof Failure && error.status >= 400 && error.status < 500) throw error;
-      gone ||= error instanceof Failure && !error.status;
+      gone ||= error instanceof Failure; // by a proxy that was reached, perhaps
     }
     if (++failures > MOST_FAILURES) throw new Failure("The server cannot be reached: load this page again later.");
     yield { kind: "cut" };

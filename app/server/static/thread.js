@@ -9,8 +9,8 @@ const MOST_SHOWN = 20; // turns, until more are wanted
 const LOOK_AGAIN = 3000; // milliseconds, while a turn is answered elsewhere
 
 export class ThreadView {
-  // `actions`: given() is what is sent with each question, onBegun(id) shows a new thread, onChange() follows on what
-  // the list of threads shows, onGone() on a thread that is no more.
+  // `actions`: ask(question, given, turn) asks as the form does, given() is what is sent with each question, onBegun(id)
+  // shows a new thread, onChange() follows on what the list of threads shows, onGone() on a thread that is no more.
   constructor(trace, actions) {
     [this.trace, this.actions] = [trace, actions];
     this.place = byId("turns");
@@ -106,30 +106,23 @@ export class ThreadView {
     const shown = turns.slice(first);
     this.turns = new Map(shown.map((turn) => [turn.run, this.turns.get(turn.run) ?? this.#made(turn)]));
     const articles = [...this.turns.values()].map(({ article }) => article);
+    const focused = document.activeElement;
     if (articles.some((article) => !article.isConnected))
       this.place.replaceChildren(...(first ? [this.#earlier(first)] : []), ...articles);
+    if (this.place.contains(focused)) focused.focus({ preventScroll: true });
     for (const turn of shown) this.turns.get(turn.run).update(turn, turn === turns.at(-1));
   }
 
   #made(turn) {
     return new TurnView(turn, this.trace, {
       ask: (question, given, one) => this.ask(question, given, one),
-      askAgain: (question, given, one) => this.#askAgain(question, given, one),
+      askAgain: this.actions.ask,
       onChosen: (one) => this.#choose(one),
       onEnd: () => {
         this.refresh();
         this.actions.onChange();
       },
     });
-  }
-
-  async #askAgain(question, given, turn) {
-    byId("problem").replaceChildren();
-    try {
-      await this.ask(question, given, turn);
-    } catch (error) {
-      showProblem(byId("problem"), error);
-    }
   }
 
   #choose(turn) {

@@ -4,7 +4,7 @@ import { exportBar } from "./answer.js";
 import { shownAddress, threadAddress } from "./address.js";
 import { announce, button, byId, counted, el, showProblem, signOf } from "./dom.js";
 import { editInPlace } from "./edit.js";
-import { json, request } from "./server.js";
+import { request } from "./server.js";
 
 const MOST_LISTED = 12; // threads, until all are wanted
 
@@ -26,13 +26,7 @@ export function prepareThreads(given) {
   byId("delete-form").addEventListener("submit", remove);
 }
 
-export async function listThreads(runs) {
-  let threads = [];
-  try {
-    ({ threads } = await json("/api/threads"));
-  } catch {
-    return; // what is listed stays
-  }
+export function listThreads(threads, runs) {
   const going = new Set(runs.filter((run) => ["queued", "running"].includes(run.state)).map((run) => run.thread));
   const current = shownAddress().thread;
   const now = JSON.stringify([threads, [...going], current, most]);
@@ -45,10 +39,10 @@ export async function listThreads(runs) {
   byId("no-threads").hidden = threads.length > 0;
   if (focused) linkOf(focused)?.focus();
 
-  async function showAll() {
+  function showAll() {
     const next = threads[most]?.id;
     most = Infinity;
-    await listThreads(runs);
+    listThreads(threads, runs);
     linkOf(next)?.focus();
   }
 }

@@ -15,7 +15,7 @@ from typing_extensions import TypedDict
 from app import Context, SelfRAG, Settings
 from app.agents import CHECK
 from app.checking.checked_text import CheckedText
-from core.errors import ModelError
+from core.errors import ModelError, StoreUnavailable
 from tests.scripted import ScriptedChat
 
 RENT = "When does the tenant pay the monthly rent?"
@@ -103,16 +103,17 @@ async def test_a_message_that_calls_a_tool_or_says_nothing_is_not_checked(rag: S
     assert [one.text for one in state["messages"]][-1] == "…"
 
 
-@pytest.mark.parametrize(("fails", "why"), [(True, "the model failed"), (False, "the limit on time was reached")])
+@pytest.mark.parametrize("error", [ModelError("The model is broken."), StoreUnavailable("It is away."), None])
 async def test_a_check_that_fails_or_takes_too_long_supports_nothing(
-    rag: SelfRAG, monkeypatch: pytest.MonkeyPatch, fails: bool, why: str
+    rag: SelfRAG, monkeypatch: pytest.MonkeyPatch, error: Exception | None
 ) -> None:
     async def check(*_: Any, **__: Any) -> CheckedText:
-        await asyncio.sleep(0 if fails else 60)
-        raise ModelError("The model is broken.")
+        await asyncio.sleep(0 if error else 60)
+        raise error or AssertionError
 
     monkeypatch.setattr(rag, "acheck", check)
-    settings: Any = {} if fails else {"seconds": 0.01}
+    why = "the model failed" if error else "the limit on time was reached"
+    settings: Any = {} if error else {"seconds": 0.01}
     assert (await answered(rag, ANSWER, **settings))[-1].text == f"{ANSWER} [not checked against the documents]"
     assert why in (await answered(rag, ANSWER, otherwise="refuse", **settings))[-1].text
 

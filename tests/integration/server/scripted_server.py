@@ -159,6 +159,12 @@ async def found(client: httpx.AsyncClient, headers: dict[str, str] | None = None
     return {Path(passage["source"]).name: passage["text"] for passage in answer.json()["passages"]}
 
 
+async def pieces(size: int) -> AsyncGenerator[bytes, None]:
+    """A body without a length, of so many bytes."""
+    for _ in range(size // 1_000_000):
+        yield b" " * 1_000_000
+
+
 async def until(holds: Callable[[], Any]) -> None:
     """Return when something holds; the test's own time-out ends it if it never does."""
     while not holds():  # noqa: ASYNC110 - what is waited for may be in another thread

@@ -20,6 +20,7 @@ from tests.integration.server.scripted_server import (
     Models,
     client_of,
     listening,
+    pieces,
     scripted_app,
     tokens,
 )
@@ -125,15 +126,10 @@ async def test_every_answer_carries_the_headers_that_keep_it_harmless() -> None:
         assert (await client.get("/api/runs", headers=ANN)).headers["cache-control"] == "no-store"
 
 
-async def big(size: int) -> AsyncIterator[bytes]:
-    for _ in range(size // 1_000_000):
-        yield b" " * 1_000_000
-
-
 async def test_a_body_of_50_mb_is_refused_whether_its_length_is_told_or_not() -> None:
     models = Models()
     with client_of(scripted_app(models)) as client:
-        for content in (b" " * 50_000_000, big(50_000_000)):
+        for content in (b" " * 50_000_000, pieces(50_000_000)):
             for path in ("/api/ask", "/v1/chat/completions"):
                 refused = await client.post(path, content=content, headers=JSON)
                 assert refused.status_code == 413

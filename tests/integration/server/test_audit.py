@@ -24,8 +24,8 @@ from app.server.asking import ServerOptions
 from app.server.audit import Audit, verified
 from app.server.people import People, Quota
 from core.errors import RequestError
-from tests.integration.graph.sky import QUESTION
-from tests.integration.mcp_clients import called, over_http
+from tests.integration.graph.sky import AIR, QUESTION
+from tests.integration.mcp_clients import over_http
 from tests.integration.server.scripted_server import (
     ANN,
     BOB,
@@ -51,7 +51,7 @@ def entries(path: Path) -> list[dict[str, Any]]:
 @contextmanager
 def recording(path: Path, models: Models | None = None, **quotas: Quota) -> Iterator[FastAPI]:
     """A server whose questions are recorded in a log."""
-    accounts = Accounts.of(lambda: People(TOKENS, quotas=quotas), path)
+    accounts = Accounts(lambda: People(TOKENS, quotas=quotas), path)
     try:
         yield create_app((models or Models()).rag(), ServerOptions(access=tokens()), accounts=accounts)
     finally:
@@ -140,7 +140,7 @@ def test_a_line_of_which_a_part_could_be_written_leaves_the_log_whole(
         os.write(descriptor, line[:9])
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    accounts = Accounts.of(lambda: People(TOKENS, quotas={"ann": Quota(questions=1)}), tmp_path / "audit.jsonl")
+    accounts = Accounts(lambda: People(TOKENS, quotas={"ann": Quota(questions=1)}), tmp_path / "audit.jsonl")
     with monkeypatch.context() as disk:
         disk.setattr(audit, "append", full)
         with pytest.raises(RequestError, match="No space left"):
@@ -216,18 +216,24 @@ async def test_claims_that_an_agent_verifies_at_once_are_no_more_than_its_quota(
     assert again == [False, True], "what the log has counts once"
 
 
-async def test_what_an_agent_reads_is_recorded_and_what_it_verifies_counts(tmp_path: Path) -> None:
-    path = tmp_path / "audit.jsonl"
-    with recording(path, ann=Quota(questions=1)) as app, listening(app) as address:
-        async with over_http(address, ANN) as agent:
-            await called(agent, "verify_claim", claim="Air scatters blue light.", question=QUESTION)
-            refused = await agent.call_tool("verify_claim", {"claim": "Air scatters blue light."})
-            assert refused.is_error
-            assert "questions for a day, 1," in str(refused.content)
-            assert (await agent.call_tool("verify_claim", {"claim": " "})).is_error
+@pytest.mark.parametrize("fails", ["", "support"])
+@pytest.mark.parametrize("quota", [Quota(questions=1), Quota(tokens=1)])
+async def test_what_an_agent_verifies_counts_with_its_tokens_also_if_it_fails_and_after_a_restart(
+    tmp_path: Path, quota: Quota, fails: str
+) -> None:
+    path, models, claim = tmp_path / "audit.jsonl", Models(failing=fails, error=ValueError("a bug")), {"claim": AIR}
+    for _ in range(2):
+        with recording(path, models, ann=quota) as app, listening(app) as address:
+            async with over_http(address, ANN) as agent:
+                first = await agent.call_tool("verify_claim", {**claim, "question": QUESTION})
+                refused = await agent.call_tool("verify_claim", claim)
+                assert (await agent.call_tool("verify_claim", {"claim": " "})).is_error
+        assert "for a day, 1," in str(refused.content)
+    assert "for a day, 1," in str(first.content)
     asked, found = entries(path)
-    assert (asked["what"], asked["kind"], asked["claim"]) == ("asked", "claim", "Air scatters blue light.")
-    assert (found["what"], found["documents"]) == ("verified", ["/docs/notes.txt"])
+    assert (asked["what"], asked["kind"], asked["claim"]) == ("asked", "claim", AIR)
+    assert (found["what"], found["documents"]) == ("verified", [] if fails else ["/docs/notes.txt"])
+    assert (found["model_calls"], found["tokens"]) == (len(models.calls), CALL_TOKENS * len(models.calls))
 
 
 KILLS = """

@@ -7,7 +7,6 @@ import os
 import zipfile
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
-from typing import Any
 from unittest.mock import Mock
 from urllib.parse import quote
 
@@ -17,6 +16,7 @@ from fastapi import FastAPI
 from starlette.requests import ClientDisconnect
 
 from app.server import documents
+from app.server.errors import StorageError
 from core.errors import IndexBusy, RequestError
 from tests.integration.graph.sky import AIR, QUESTION
 from tests.integration.server.scripted_server import ANN, BOB, RED, app_with_documents, client_of, found, listed, tokens
@@ -140,6 +140,14 @@ async def test_what_one_token_uploads_no_other_sees(client: httpx.AsyncClient) -
     assert set(await found(client, sources=["ann.txt"])) == {"ann.txt"}
 
 
+async def test_an_upload_with_many_spaces_in_its_name_is_removed_by_the_name_that_is_told(
+    client: httpx.AsyncClient,
+) -> None:
+    told = (await client.put("/api/documents/red   light.txt", content=RED.encode())).json()
+    assert set(await found(client, sources=[f"/{told['source']}"])) == {told["name"]}
+    assert (await client.delete(f"/api/documents/{told['name']}")).status_code == 204
+
+
 @pytest.mark.parametrize(
     "name",
     [
@@ -199,50 +207,27 @@ async def test_a_document_that_is_too_large_is_refused_and_leaves_nothing(tmp_pa
     app.state.service.documents.close()
 
 
-async def test_a_full_disk_is_told_and_keeps_what_was_there(
-    client: httpx.AsyncClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (ClientDisconnect(), None),
+        (
+            OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)),
+            r"note.txt cannot be stored \(No space left on device\): make room on the server's disk.",
+        ),
+    ],
+)
+async def test_an_upload_that_is_broken_off_leaves_the_old_document(
+    app: FastAPI, client: httpx.AsyncClient, tmp_path: Path, error: Exception, told: str | None
 ) -> None:
-    await client.put("/api/documents/note.txt", content=RED.encode())
-    opened = os.fdopen
-
-    def full(*given: Any, **more: Any) -> Any:
-        file = opened(*given, **more)
-
-        class Full:
-            def __enter__(self) -> Any:
-                return self
-
-            def __exit__(self, *_: object) -> None:
-                file.close()
-
-            def write(self, _: bytes) -> int:
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-        return Full()
-
-    monkeypatch.setattr(documents.os, "fdopen", full)
-    refused = await client.put("/api/documents/note.txt", content=AIR.encode())
-    assert refused.status_code == 507
-    assert refused.json()["error"]["message"] == (
-        "note.txt cannot be stored (No space left on device): make room on the server's disk."
-    )
-    folder = tmp_path / "uploads" / "ann"
-    assert [path.name for path in folder.iterdir()] == ["note.txt"]
-    assert (folder / "note.txt").read_text() == RED
-
-
-async def test_an_upload_that_is_broken_off_leaves_the_old_document(app: FastAPI, tmp_path: Path) -> None:
     async def broken() -> AsyncIterator[bytes]:
         yield b"half"
-        raise ClientDisconnect
+        raise error
 
-    held = app.state.service.documents
-    folder = tmp_path / "uploads" / "ann"
-    folder.mkdir(parents=True)
-    (folder / "note.txt").write_text(RED)
-    with pytest.raises(ClientDisconnect):
-        await held.put("ann", "note.txt", broken())
-    assert [(path.name, path.read_text()) for path in folder.iterdir()] == [("note.txt", RED)]
+    await client.put("/api/documents/note.txt", content=RED.encode())
+    with pytest.raises((ClientDisconnect, StorageError), match=told):
+        await app.state.service.documents.put("ann", "note.txt", broken())
+    assert [(path.name, path.read_text()) for path in (tmp_path / "uploads/ann").iterdir()] == [("note.txt", RED)]
 
 
 async def test_while_another_process_writes_the_index_an_upload_is_kept_for_later(

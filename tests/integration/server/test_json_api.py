@@ -194,13 +194,6 @@ async def test_one_more_than_the_queue_holds_is_told_when_to_come_again() -> Non
         await ended(app)
 
 
-async def test_a_model_that_fails_is_an_outcome_with_its_reason() -> None:
-    with client_of(scripted_app(Models(failing="draft"))) as client:
-        answer = await client.post("/api/ask", json={"question": QUESTION})
-    assert (answer.status_code, answer.json()["outcome"]) == (200, "stopped")
-    assert "The model is gone." in answer.text
-
-
 async def test_what_goes_wrong_inside_is_told_without_insides(caplog: pytest.LogCaptureFixture) -> None:
     app = scripted_app()
     app.state.service.rag.astream_state = Mock(side_effect=KeyError("inside"))

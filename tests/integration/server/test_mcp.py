@@ -28,6 +28,7 @@ from tests.integration.server.scripted_server import (
     Models,
     app_with_documents,
     listening,
+    pieces,
     scripted_app,
     tokens,
     until,
@@ -220,11 +221,6 @@ RUBBISH = (
     b'{"jsonrpc": "2.0", "id": "\\ud800", "method": 5}', json.dumps([CALL, CALL]).encode(),
     b'{"jsonrpc": "2.0", "id": ' + b"9" * 10_000 + b', "method": "ping"}',
 )  # fmt: skip
-
-
-async def pieces(size: int) -> AsyncIterator[bytes]:
-    for _ in range(size // 1_000_000):
-        yield b" " * 1_000_000
 
 
 @pytest.mark.parametrize("era", [{}, MODERN])

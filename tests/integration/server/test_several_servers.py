@@ -248,6 +248,18 @@ async def test_a_check_is_begun_anew_elsewhere(serves: Serves) -> None:
     assert "Grass is green" in (await first.client.get(f"/api/runs/{run}/export")).text
 
 
+async def test_a_run_that_another_version_was_asked_fails_and_holds_up_no_other(serves: Serves) -> None:
+    first, second = await serves(gate()), await serves()
+    newer, run = await first.start(), await first.start()
+    await until(lambda: first.models.calls)
+    with first.threads.database.transaction() as connection:
+        asked = json.dumps({"context": {"of the next version": 1}})
+        connection.execute("UPDATE runs SET asked = %s WHERE id = %s", (asked, newer))
+    await fall_silent(first)
+    assert "by another version" in (await second.finished(newer, "failed"))["error"]
+    await second.finished(run)
+
+
 async def test_a_question_whose_client_went_away_with_its_server_is_not_answered(serves: Serves) -> None:
     first, second = await serves(gate()), await serves()
     asking = asyncio.create_task(first.client.post("/api/ask", json={"question": QUESTION}))

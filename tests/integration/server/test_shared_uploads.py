@@ -140,21 +140,6 @@ async def test_what_one_server_was_sent_another_lists_asks_about_replaces_and_re
     assert [count(admin, table) for table in ("uploads", "queue", "documents")] == [0, 0, 1]
 
 
-async def test_owners_do_not_see_each_others_uploads_on_any_server(
-    on_a: httpx.AsyncClient, on_b: httpx.AsyncClient
-) -> None:
-    await put(on_a, "ann.txt", RED)
-    await put(on_b, "bob.txt", GREEN, headers=BOB)
-    for client in (on_a, on_b):
-        assert set(await listed(client)) == set(await found(client)) == {"sky.txt", "ann.txt"}
-        assert set(await listed(client, BOB)) == set(await found(client, BOB)) == {"sky.txt", "bob.txt"}
-        refused = await client.post("/api/ask", json={"question": QUESTION, "sources": ["ann.txt"]}, headers=BOB)
-        assert refused.status_code == 400
-        assert (await client.delete("/api/documents/ann.txt", headers=BOB)).status_code == 404
-    await put(on_b, "ann.txt", GREEN, headers=BOB)
-    assert (await found(on_a))["ann.txt"] == RED
-
-
 async def test_a_sync_on_any_machine_leaves_uploads_alone(a: FastAPI, b: FastAPI, on_a: httpx.AsyncClient) -> None:
     await put(on_a, "red.txt", RED)
     for app in (a, b):

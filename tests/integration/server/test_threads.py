@@ -258,10 +258,10 @@ def test_a_server_deletes_old_threads_and_runs_while_it_runs(tmp_path: Path, mon
         app.state.service.runs.get(asked[0]).began = datetime(2020, 1, 1, tzinfo=UTC)
         with threads._writing() as database:
             database.execute("UPDATE threads SET updated = '2020-01-01' WHERE id = ?", (old,))
-        while len(listed := client.get("/api/threads").json()["threads"]) > 1:
-            pass
-        assert [one["id"] for one in client.get("/api/runs").json()["runs"]] == asked[1:]
-    assert [one["id"] for one in listed] == [new]
+        for path, kept in (("threads", [new]), ("runs", asked[1:])):
+            while len(listed := client.get(f"/api/{path}").json()[path]) > 1:
+                pass
+            assert [one["id"] for one in listed] == kept
 
 
 def test_what_was_cut_off_never_meets_a_full_queue_and_only_known_owners_pay(tmp_path: Path) -> None:

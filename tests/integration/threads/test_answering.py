@@ -2,6 +2,7 @@
 
 import asyncio
 import sqlite3
+import threading
 from collections import Counter
 from collections.abc import Callable
 from contextlib import aclosing
@@ -111,19 +112,6 @@ async def test_the_next_question_may_be_asked_as_soon_as_one_is_finished(answers
                     answers.begin(thread, FOLLOW_UP)
 
 
-async def test_a_follow_up_is_asked_after_what_was_said(answers: ThreadAnswers) -> None:
-    thread = answers.threads.create().id
-    await ask(answers, thread)
-    second = await ask(answers, thread, "Why is that so?")
-    assert second.result.standalone != "Why is that so?"
-    assert QUESTION in second.result.standalone
-    again = await ask(answers, thread, "Why is that so?", replaces=second.run)
-    assert again.result.standalone == second.result.standalone, "what it corrects was not said before it"
-    corrected = await ask(answers, thread, "Why is that so?", standalone=QUESTION, replaces=again.run)
-    assert corrected.result.standalone == QUESTION
-    assert [turn.replaced for turn in answers.threads.turns(thread)] == [False, True, True, False]
-
-
 @pytest.mark.parametrize("dies_at", CALLS)
 async def test_a_question_that_a_crash_cut_off_goes_on_at_its_node(
     answers: ThreadAnswers, open_threads: Opener, dies_at: str
@@ -194,13 +182,22 @@ async def test_a_question_whose_checkpoint_does_not_fit_is_begun_anew(
     assert (Counter(models.calls), after.threads.turn(begun.run).state) == (CALLS, "finished")
 
 
-async def test_a_question_that_a_person_ends_is_cancelled(answers: ThreadAnswers) -> None:
+async def test_a_question_that_a_person_ends_is_cancelled_while_the_event_loop_goes_on(
+    answers: ThreadAnswers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def slow(*given: Any) -> None:
+        assert looped.wait(10)
+        end(*given)
+
+    end, looped = answers.threads.end, threading.Event()
+    monkeypatch.setattr(answers.threads, "end", slow)
     thread, models = answers.threads.create().id, Models(gate=asyncio.Event())
     turn = answers.begin(thread, QUESTION)
     task = asyncio.create_task(events_of(answers, turn, models.rag()))
     while not models.calls:  # noqa: ASYNC110 - the gate is closed: it stays in this call
         await asyncio.sleep(0.002)
     task.cancel()
+    asyncio.get_running_loop().call_later(0.01, looped.set)
     with pytest.raises(asyncio.CancelledError):
         await task
     assert answers.threads.turn(turn.run).state == "cancelled"

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from app.conversations.tables import ThreadTables
+from app.conversations.tables import Lock, ThreadTables
 from app.conversations.thread import ThreadBusyError, UnknownThreadError
 from tests.turns import QUESTION, answered, asked, result
 
@@ -132,15 +132,23 @@ def test_a_thread_whose_lock_is_held_cannot_be_deleted(threads: ThreadTables, op
     assert threads.list() == []
 
 
-def test_what_was_not_changed_for_long_is_deleted_but_not_what_is_being_answered(
-    threads: ThreadTables, open_threads: Opener
+def test_what_was_not_changed_for_long_is_deleted_but_not_what_is_in_use(
+    threads: ThreadTables, open_threads: Opener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    old, busy, new = threads.create().id, threads.create().id, threads.create().id
+    old, busy, used, new = (threads.create().id for _ in range(4))
+    lock = type(threads).lock
+
+    def used_before(store: ThreadTables, id_: str) -> Lock:
+        if id_ == used:
+            answered(threads, used)
+        return lock(store, id_)
+
     answered(threads, old)
     with threads._writing() as database:
         database.execute("UPDATE threads SET updated = '2020-01-01' WHERE id <> ?", (new,))
     with threads.lock(busy):
-        assert {one.id for one in open_threads(keep_days=30).list()} == {busy, new}
+        monkeypatch.setattr(type(threads), "lock", used_before)
+        assert {one.id for one in open_threads(keep_days=30).list()} == {busy, used, new}
 
 
 def test_what_was_exported_is_put_back_once(threads: ThreadTables) -> None:

@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator, Callable
 import pytest
 
 from app.results.events import DraftToken, Event
-from app.server.runs import INTERNAL, QueueFullError, Run, RunEvent, Runs
+from app.server.runs import INTERNAL, QueueFullError, Run, Runs
 from core.errors import ModelError
 
 
@@ -29,33 +29,6 @@ def kinds(run: Run) -> list[str]:
     return [event.kind for event in run.events]
 
 
-async def followed(run: Run, after: int = 0) -> list[RunEvent]:
-    return [event async for event in run.follow(after)]
-
-
-async def test_no_more_run_at_once_than_may_and_those_that_wait_come_in_order() -> None:
-    runs, gate = Runs(at_once=2, queue=10), asyncio.Event()
-    started = [runs.start(Run(str(number)), asking(gate=gate)) for number in range(5)]
-    for _ in range(5):
-        await asyncio.sleep(0)
-    assert [run.state for run in started] == ["running", "running", "queued", "queued", "queued"]
-    gate.set()
-    for run in started:
-        await run.wait()
-    assert runs.count("running") == runs.count("queued") == 0
-
-
-async def test_followers_see_the_same_whenever_they_come() -> None:
-    runs, gate = Runs(at_once=1, queue=0), asyncio.Event()
-    run = runs.start(Run("why"), asking(DraftToken("a"), DraftToken("b"), gate=gate))
-    early = asyncio.create_task(followed(run))
-    await asyncio.sleep(0)
-    gate.set()
-    assert await early == await followed(run) == run.events
-    assert await followed(run, 3) == run.events[3:]
-    assert await followed(run, 10_000) == []
-
-
 async def test_a_run_that_is_cancelled_before_it_begins_gives_its_place_back() -> None:
     runs = Runs(at_once=1, queue=0)
     for _ in range(3):
@@ -78,8 +51,9 @@ async def test_a_run_that_fails_says_so_in_a_sentence_without_insides(error: Exc
     assert (run.state, run.error, run.events[-1].data) == ("failed", error, {"message": said})
 
 
-async def test_the_oldest_ended_runs_of_an_owner_are_forgotten() -> None:
-    runs = Runs(at_once=1, queue=0, kept=2)
+async def test_the_oldest_ended_runs_of_an_owner_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("app.server.runs.MOST_KEPT", 2)
+    runs = Runs(at_once=1, queue=0)
     other = runs.start(Run("other", "bob"), asking())
     await runs.aclose()
     for number in range(4):
