@@ -112,6 +112,19 @@ async def test_the_next_question_may_be_asked_as_soon_as_one_is_finished(answers
                     answers.begin(thread, FOLLOW_UP)
 
 
+async def test_a_follow_up_is_asked_after_what_was_said(answers: ThreadAnswers) -> None:
+    thread = answers.threads.create().id
+    await ask(answers, thread)
+    second = await ask(answers, thread, "Why is that so?")
+    assert second.result.standalone != "Why is that so?"
+    assert QUESTION in second.result.standalone
+    again = await ask(answers, thread, "Why is that so?", replaces=second.run)
+    assert again.result.standalone == second.result.standalone, "what it corrects was not said before it"
+    corrected = await ask(answers, thread, "Why is that so?", standalone=QUESTION, replaces=again.run)
+    assert corrected.result.standalone == QUESTION
+    assert [turn.replaced for turn in answers.threads.turns(thread)] == [False, True, True, False]
+
+
 @pytest.mark.parametrize("dies_at", CALLS)
 async def test_a_question_that_a_crash_cut_off_goes_on_at_its_node(
     answers: ThreadAnswers, open_threads: Opener, dies_at: str

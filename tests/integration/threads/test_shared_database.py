@@ -65,6 +65,14 @@ def test_servers_that_begin_at_once_make_it_once(postgres_url: str) -> None:
         assert [[kept.id for kept in one.list()] for one in made] == [[thread]] * 6
 
 
+def test_a_role_without_rights_is_told(
+    threads: SharedThreads, admin: psycopg.Connection[Any], role: str, postgres_url: str
+) -> None:
+    refused(as_role(postgres_url, role), "threads and runs .* may be read only")
+    admin.execute("DROP SCHEMA selfrag CASCADE")
+    refused(as_role(postgres_url, role), "this role may not make them")
+
+
 def test_what_is_said_in_a_thread_is_never_syntax(threads: SharedThreads) -> None:
     odd = "a\"b'; DROP SCHEMA selfrag CASCADE; --%s{}?\\"
     thread = threads.create(odd, odd).id

@@ -8,7 +8,7 @@ import pytest
 
 from app.conversations.store import NAME, Threads
 from app.conversations.thread import ThreadStorageError
-from tests.turns import answered, asked
+from tests.turns import answered, asked, result
 
 
 @pytest.fixture
@@ -82,6 +82,16 @@ def test_a_file_in_place_of_the_folder_is_told(tmp_path: Path) -> None:
     (tmp_path / "threads").touch()
     with pytest.raises(ThreadStorageError, match="cannot be kept or read"):
         Threads(tmp_path / "threads")
+
+
+def test_a_disk_that_is_full_is_told_and_leaves_what_was_there(threads: Threads) -> None:
+    thread = threads.create().id
+    turn = asked(threads, thread)
+    threads._connection.execute("PRAGMA max_page_count = 1")  # which is the pages that there are
+    with pytest.raises(ThreadStorageError, match=r"cannot be kept or read \(.*full\): make room on its disk"):
+        threads.finish(turn, result(answer="long " * 10_000), "")
+    assert threads.turn(turn.run) == turn
+    threads.rename(thread, "Still there")
 
 
 def test_a_file_that_another_process_writes_for_long_is_told(
