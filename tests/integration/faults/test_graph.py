@@ -135,3 +135,26 @@ async def test_a_draft_of_several_that_fails_may_be_the_answer(
     found = ScriptedRetriever(always=[RENT, KEYS])
     final = await ask(server, "503", QUESTION, found, rewrites=0, strategy="per-passage")
     assert (final["outcome"], final["stop_reason"]) == ended
+
+
+@pytest.mark.parametrize(
+    ("failures", "question", "ended"),
+    [
+        (3, QUESTION, ("grounded", "accepted")),
+        (3, UNANSWERED, ("abstained", "nothing_relevant")),
+        (1000, QUESTION, ("stopped", "model_failed")),
+    ],
+)
+async def test_a_grade_that_failed_is_asked_for_again_in_the_next_search(
+    server: OpenAIServer, failures: int, question: str, ended: tuple[str, str]
+) -> None:
+    """Three attempts are one failure; the second search does not find the passage again."""
+
+    def broken(asked: Asked) -> Fault | None:
+        graded = [one for one in server.asked if one.kind == "relevance" and one.inputs["passage"] == RENT]
+        return FAULTS["503"] if asked in graded and len(graded) <= failures else None
+
+    server.always = broken
+    found = ScriptedRetriever({question: [RENT], "other words 0": [SALT]})
+    final = await ask(server, "503", question, found)
+    assert (final["outcome"], final["stop_reason"]) == ended
