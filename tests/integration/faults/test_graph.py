@@ -158,3 +158,12 @@ async def test_a_grade_that_failed_is_asked_for_again_in_the_next_search(
     found = ScriptedRetriever({question: [RENT], "other words 0": [SALT]})
     final = await ask(server, "503", question, found)
     assert (final["outcome"], final["stop_reason"]) == ended
+
+
+async def test_no_answer_without_documents_takes_the_place_of_what_the_critic_could_not_judge(
+    server: OpenAIServer,
+) -> None:
+    server.always = lambda asked: FAULTS["503"] if asked.kind == "relevance" else None
+    final = await ask(server, "503", fallback="direct")
+    assert (final["outcome"], final["stop_reason"]) == ("stopped", "model_failed")
+    assert "direct" not in server.kinds()
