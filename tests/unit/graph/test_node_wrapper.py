@@ -1,3 +1,4 @@
+import asyncio
 from contextlib import nullcontext
 from typing import Any
 
@@ -8,6 +9,7 @@ from langgraph.types import Overwrite
 
 from core.errors import ModelError, RequestError
 from core.types import no_usage
+from graph import node_wrapper
 from graph.node_wrapper import WrappedNode
 from models.usage import LimitReachedError
 from prompts.grade_documents import RELEVANCE
@@ -110,6 +112,21 @@ async def test_a_limit_stops_the_run_also_where_the_node_went_on(went_on: bool, 
     assert after["stops"] == [{"reason": "limit_tokens", "failure": None}]
     assert after["relevant"] == written
     assert after["path"][0]["decided"]["stop"] == "limit_tokens"
+
+
+@pytest.mark.parametrize(("name", "written"), [("grade", []), ("finish", ["a"])])
+async def test_no_node_but_the_last_outlasts_the_time(
+    monkeypatch: pytest.MonkeyPatch, name: str, written: list[str]
+) -> None:
+    monkeypatch.setattr(node_wrapper, "GRACE_SECONDS", 0)
+
+    async def node(*_: Any) -> dict[str, Any]:
+        await asyncio.sleep(0)
+        return {"relevant": ["a"]}
+
+    node.__name__ = name
+    after = await through(node, services(limits=Limits(seconds=1e-9)))
+    assert (after["relevant"], bool(after["stops"])) == (written, not written)
 
 
 @pytest.mark.parametrize("error", [ModelError("The key was refused."), LimitReachedError("limit_calls")])
