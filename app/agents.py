@@ -21,14 +21,14 @@ from app.results.events import Event, finished
 from app.terminal.show import numbered_answer
 from app.terminal.show_check import marked_text
 from core.background import in_background
-from core.errors import SelfRAGError
+from core.errors import ModelError, SelfRAGError
 from core.passages import place_of
 from core.text import is_blank
-from core.types import StopReason
+from core.types import UNKNOWN, StopReason
 from graph.compiled import SelfRAGGraph
 from nodes.finish import sentence, wording_of
 from prompts.grade_documents import RELEVANCE
-from run.candidates import LEVELS
+from run.candidates import LEVELS, failure_of
 from run.context import Context
 from run.state import SelfRAGState
 
@@ -69,10 +69,11 @@ def tool_of(stream: Callable[[str], AsyncGenerator[Event, None]], name: str, des
 
 
 class GradedPassages(BaseRetriever):
-    """The passages that the first search finds and the critic judges relevant, best first.
+    """The passages that the first search finds and the critic judges relevant, best first; or the rows of a table that
+    carry what is asked.
 
     The metadata has ``source``, ``page``, ``row``, ``title``, ``heading`` where there are, and ``relevance``, the
-    critic's probability.
+    critic's probability. Raises `ModelError` where a failure or a limit may be why there are none.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
@@ -92,9 +93,13 @@ class GradedPassages(BaseRetriever):
         start: Any = {"question": query}
         async with aclosing(self.graph.astream(start, context=context, stream_mode="values")) as states:
             async for state in states:
-                if state.get("path") and state["path"][-1]["node"] == "grade_documents":
-                    return _relevant(state)
-        return []
+                node = state["path"][-1]["node"] if state.get("path") else ""
+                if node == "grade_documents" or (node == "query_table" and state["relevant"]):
+                    break
+        found, failure = _relevant(state), failure_of(state)
+        if not found and (failure or state["stops"]):
+            raise ModelError(failure or sentence(query, "stopped", state["stops"][0]["reason"]))
+        return found
 
 
 def _relevant(state: SelfRAGState) -> list[Document]:
@@ -117,9 +122,9 @@ class CheckedAnswers(AgentMiddleware[CheckedState, Any]):
     """Checks an agent's final answer against the documents, claim by claim, before the agent ends.
 
     An answer with a claim that the documents do not support, or contradict, goes back to the model at most ``redrafts``
-    times with these claims named. If it still has one, with ``otherwise`` "mark" each such claim is marked, with
-    "refuse" a sentence takes the answer's place. A check that fails or takes more than ``seconds`` counts as one that
-    supports nothing. What a model streams has not been checked.
+    times with these claims named. If it still has one, or one that could not be checked, with ``otherwise`` "mark" each
+    such claim is marked, with "refuse" a sentence takes the answer's place. A check that fails or takes more than
+    ``seconds`` counts as one that supports nothing. What a model streams has not been checked.
     """
 
     state_schema = CheckedState
@@ -157,14 +162,14 @@ class CheckedAnswers(AgentMiddleware[CheckedState, Any]):
         except TimeoutError:
             return {"checked": None, **self._instead(state, None, "limit_seconds")}
         told = {"checked": checked.model_dump(mode="json")}
-        failed = [one for one in checked.claims if one.label not in HOLDS]
-        if not failed:
-            return told
-        if sum(one.name == CHECK for one in _since_the_question(state)) < self.redrafts:
+        failed = [one for one in checked.claims if one.label not in HOLDS and one.label != UNKNOWN]
+        if failed and sum(one.name == CHECK for one in _since_the_question(state)) < self.redrafts:
             lines = "\n".join(f"- {one.text}" for one in failed)
             back = HumanMessage(REDRAFT.format(failed=lines), name=CHECK)
             return {**told, "messages": [back], "jump_to": "model"}
-        return {**told, **self._instead(state, checked, "claims_unsupported")}
+        if failed or checked.count(UNKNOWN):
+            return {**told, **self._instead(state, checked, "claims_unsupported" if failed else "model_failed")}
+        return told
 
     def _instead(self, state: CheckedState, checked: CheckedText | None, reason: StopReason) -> dict[str, Any]:
         """Return what takes the place of an answer that does not hold: the same message with another text."""

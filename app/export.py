@@ -45,16 +45,12 @@ def exported_thread(thread: Thread, turns: Sequence[ThreadTurn], form: str) -> s
     if form == "markdown":
         lines = [f"# {heading(thread.title)}", ""]
         for turn in turns:
-            lines += _turn_lines(turn)
+            lines += [f"## {heading(turn.question)}", ""]
+            for remark in _remarks(turn):
+                lines += [f"*{plain(remark)}*", ""]
+            lines += answer_lines(turn.result, turn.numbered, level=3) if turn.result else []
         return "\n".join(lines)
     return html_document(thread.title, tag("h1", thread.title), *map(_section, turns))
-
-
-def _turn_lines(turn: ThreadTurn) -> list[str]:
-    lines = [f"## {heading(turn.question)}", ""]
-    for remark in _remarks(turn):
-        lines += [f"*{plain(remark)}*", ""]
-    return lines + (answer_lines(turn.result, turn.numbered, level=3) if turn.result else [])
 
 
 def _section(turn: ThreadTurn) -> Html:

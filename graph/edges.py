@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Literal
 
 from core.types import Next
+from run.candidates import failure_of
 from run.documents import relevant_documents
 from run.state import SelfRAGState, in_segments
 
@@ -105,4 +106,5 @@ def _fall_back(state: SelfRAGState) -> Literal["generate", "direct_generate", "f
         return "finish"
     if state["fallback"] == "passages":
         return "generate" if state["passages"] else "finish"
-    return "direct_generate" if state["fallback"] in ("direct", True) else "finish"
+    # Where the model failed at a verdict, the documents may answer after all.
+    return "direct_generate" if state["fallback"] in ("direct", True) and not failure_of(state) else "finish"

@@ -20,7 +20,9 @@ from run.execution import current_execution
 from run.initial_state import initial_state, length_of, with_checkpointed_filter
 from run.state import SelfRAGState
 
-GRACE_SECONDS = 0.5  # after the deadline, at which model calls end by themselves and leave what was found so far
+# After the deadline, at which model calls end by themselves and leave what was found so far. `finish` makes none and
+# may take its time: a long answer is read for conditions, and would be lost.
+GRACE_SECONDS = 0.5
 log = logging.getLogger("selfrag.graph")
 FIRST, LAST = ("contextualize", "decide"), "finish"
 Update = dict[str, Any]
@@ -73,7 +75,7 @@ class WrappedNode(Runnable[SelfRAGState, Update]):
         budget = NodeBudget(shared.budget, RESERVES.get(name, NOTHING_RESERVED))
         services, runtime = shared.services_for(self._services, budget), runtime.override(context=context)
         failure: str | None = None
-        alarm = asyncio.timeout(max(0.0, budget.seconds_left()) + GRACE_SECONDS)
+        alarm = asyncio.timeout(None if name == LAST else max(0.0, budget.seconds_left()) + GRACE_SECONDS)
         try:
             async with alarm:
                 with span(f"node {name}", {"selfrag.node": name}) as current:

@@ -143,7 +143,7 @@ class Critic:
                 return None
             return by_probability(choice, top)
         if reply_format == "schema":
-            bind = {"response_format": schema_of(choice)}
+            bind = {"response_format": schema_of_word(choice.name, "label", list(choice.replies))}
             ask = messages
         else:
             bind = {}
@@ -185,11 +185,6 @@ def by_probability(choice: Choice, top: Mapping[str, float]) -> Verdict:
     probabilities = {label: value / total for label, value in mass.items()}
     label = max(probabilities, key=lambda name: probabilities[name])
     return _with_reply(choice, Verdict(label=label, probabilities=probabilities, reason=None), replies)
-
-
-def schema_of(choice: Choice) -> dict[str, Any]:
-    """Return the JSON schema that restricts a reply to the choice's labels."""
-    return schema_of_word(choice.name, "label", list(choice.replies))
 
 
 def schema_of_word(name: str, key: str, words: list[str]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import Any, Self
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.prompts import ChatPromptTemplate
 
+from core.errors import ModelError
 from core.text import is_blank
 from models.chat import Chat, answer_of
 from models.failures import TransientModelError, UnusableRequestError
@@ -39,11 +40,16 @@ class Generator:
 
         Without ``temperature`` the model's own is used, which is 0 for the models that the settings name.
 
-        Raises `ModelError` if the model fails after its retries, refuses, gives an empty answer, or is cut off.
+        Raises `ModelError` if the model fails after its retries, refuses, gives an empty answer, or is cut off; the
+        budget keeps the failure, for a node that goes on without the text.
         """
         tags = ["nostream"] if hidden else [ANSWER_TAG]
         asked = messages.format_messages(**inputs)
-        return (await self._written(asked, max_tokens, temperature=temperature, tags=tags))[0]
+        try:
+            return (await self._written(asked, max_tokens, temperature=temperature, tags=tags))[0]
+        except ModelError as failure:
+            self.budget.failure = str(failure)
+            raise
 
     async def write_scored(
         self, messages: ChatPromptTemplate, *, max_tokens: int, temperature: float | None = None, **inputs: Any

@@ -5,8 +5,8 @@ import hashlib
 import os
 import shutil
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
@@ -66,7 +66,7 @@ def ensure(
 
     folder = folder.absolute()
     target = folder / file.name
-    with _disk_errors(file, folder):
+    try:
         make_private(folder)
         make_contents_private(folder)  # older versions left the modes to the umask
         if _is_verified(file, target):
@@ -75,6 +75,12 @@ def ensure(
         with FileLock(folder / f".{file.name}.lock", mode=FILE_MODE):
             if not _is_verified(file, target):
                 _fetch(file, target, _monotonic(file, progress), fetchers or (from_hub, from_index))
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            problem, remedy = ("the disk is full", "free some space, or set SELFRAG_HOME to a folder on a larger disk")
+        else:
+            problem, remedy = str(error.strerror or error), "set SELFRAG_HOME to a folder that can be written"
+        raise RequestError(f"{file.name} cannot be kept in {folder} ({problem}): {remedy}.") from error
     return target
 
 
@@ -158,18 +164,6 @@ def _require_space(file: ModelFile, folder: Path, downloaded: int) -> None:
             f"There is not enough space in {folder.parent} for {file.name}: {needed // 1_000_000} MB are needed and "
             f"{free // 1_000_000} MB free; free some space, or set SELFRAG_HOME to a folder on a larger disk."
         )
-
-
-@contextmanager
-def _disk_errors(file: ModelFile, folder: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            problem, remedy = ("the disk is full", "free some space, or set SELFRAG_HOME to a folder on a larger disk")
-        else:
-            problem, remedy = str(error.strerror or error), "set SELFRAG_HOME to a folder that can be written"
-        raise RequestError(f"{file.name} cannot be kept in {folder} ({problem}): {remedy}.") from error
 
 
 def _monotonic(file: ModelFile, progress: Progress | None) -> Report:

@@ -119,7 +119,7 @@ class Budget:
 class NodeBudget:
     """One node's view of the budget: its reserve for others, what it spent, and the limit that it reached, if any.
 
-    ``failure`` is why the model gave no verdict, where it failed at one.
+    ``failure`` is why the model gave no verdict or no text, where it failed at one.
     """
 
     total: Budget

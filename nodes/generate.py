@@ -87,7 +87,7 @@ async def generate(state: SelfRAGState, services: Services, runtime: Runtime[Con
 
 
 async def _segments(write: Callable[..., Awaitable[Draft]], state: SelfRAGState, context: Context) -> dict[str, Any]:
-    """Draft from the next relevant passages, each by itself."""
+    """Draft from the next relevant passages, each by itself; a draft that fails is left for the next round."""
     groups = to_draft(state, context)[: context.beam]
     if missing := missing_cells(state, context):
         attempts = [await _attempt(_cells(write, state, group, missing)) for group in groups]
@@ -96,10 +96,11 @@ async def _segments(write: Callable[..., Awaitable[Draft]], state: SelfRAGState,
     else:
         attempts = await gather(_attempt(write(SUMMARY if state.get("whole") else SEGMENT, group)) for group in groups)
     drafts, failed = _succeeded(attempts)
+    read = [group for group, one in zip(groups, attempts, strict=True) if not isinstance(one, Exception)]
     return {
         "drafts": drafts,
-        "drafted": [*state["drafted"], *(Drafted(passages=ids_of(group), text="") for group in groups)],
-        "unread": max(0, state["unread"] - sum(map(len, groups))),
+        "drafted": [*state["drafted"], *(Drafted(passages=ids_of(group), text="") for group in read)],
+        "unread": max(0, state["unread"] - sum(map(len, read))),
         "claims": [],
         "uses": [],
         "decided": _decided(drafts, failed),

@@ -5,7 +5,7 @@ from typing import Any
 
 from langgraph.runtime import Runtime
 
-from core.types import Naming, Passage, Verdict
+from core.types import UNKNOWN, Naming, Passage, Verdict
 from grounding.descriptions import may_describe
 from grounding.links import linked_pairs
 from models.calibration import relevance_features
@@ -35,7 +35,7 @@ async def grade_documents(state: SelfRAGState, services: Services, runtime: Runt
     name of what the question describes.
     """
     context = runtime.context
-    known = {identity: verdict for identity, verdict in state["verdicts"].items() if verdict != NOT_GRADED}
+    known = {name: one for name, one in state["verdicts"].items() if one != NOT_GRADED and one["label"] != UNKNOWN}
     size = sum(len(passage["text"]) for passage in state["passages"])
     unlikely = await off_loop(size, unlikely_ids, state, services, context)
     skipped = dict.fromkeys(unlikely, NOT_GRADED)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, cast
 from langchain_core.documents import Document
 from langgraph.runtime import Runtime
 
-from core.types import Compared, Passage, TableFound, Verdict
+from core.types import UNKNOWN, Compared, Passage, TableFound, Verdict
 from grounding.compared import MOST_COMPARED, compares, how_many, is_of_it_alone, things_compared
 from grounding.comparisons import suits_query
 from grounding.follow_ups import joined, leaned_on
@@ -43,10 +43,10 @@ class Search(NamedTuple):
 async def retrieve(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
     """Find at most ``k`` passages for the last query, best first.
 
-    What earlier searches found and was judged relevant is kept, and comes first: an answer may rest on two places. In a
-    conversation a question that was not rewritten is first searched for as it was said and with what was asked before.
-    A document that is asked for as a whole is read instead, in its order. What a question compares is searched for by
-    itself, or stands in a document each.
+    What earlier searches found and was judged relevant, or could not be judged, is kept, and comes first: an answer may
+    rest on two places. In a conversation a question that was not rewritten is first searched for as it was said and
+    with what was asked before. A document that is asked for as a whole is read instead, in its order. What a question
+    compares is searched for by itself, or stands in a document each.
     """
     context = runtime.context
     if state.get("length") == "long" and not state["searched"]:
@@ -64,7 +64,8 @@ async def retrieve(state: SelfRAGState, services: Services, runtime: Runtime[Con
         passages = fused(rankings, [one.weight for one in searches])[: context.k]
     known = state.get("found", state["passages"])
     new = {passage["id"] for passage in passages}
-    kept = [one for one in known if one["id"] not in new and RELEVANCE.is_positive(state["verdicts"].get(one["id"]))]
+    judged = {name: one["label"] for name, one in state["verdicts"].items()}
+    kept = [one for one in known if one["id"] not in new and judged.get(one["id"]) in (RELEVANCE.positive, UNKNOWN)]
     return {
         "passages": [*kept, *passages],
         "kept": [passage["id"] for passage in kept],

@@ -7,6 +7,7 @@ from langgraph.runtime import Runtime
 
 from core.passages import stated_by
 from core.text import first_line, shortened
+from core.types import UNKNOWN
 from grounding.reasons import missing_words, sentence_for
 from nodes.concurrency import off_loop
 from nodes.subjects import description_of, subject_of
@@ -33,10 +34,11 @@ async def rewrite_query(state: SelfRAGState, services: Services, runtime: Runtim
     if state.get("describes"):
         span = await description_of(question, services)
         if span and (subject := await subject_of(question, span, services, runtime.context)):
-            # This search is the last, and what it finds is yet to be judged.
+            # This search is the last, and what it finds is yet to be judged, as is what could not be.
             update = _new_query(state, subject["question"], runtime.context)
             update["decided"] |= {key: subject[key] for key in ("description", "name", "verdict")}
-            update |= {"describes": None, "rewrites_left": 0, "drafted": [], "verdicts": {}, "relevant": []}
+            verdicts = {name: one for name, one in state["verdicts"].items() if one["label"] == UNKNOWN}
+            update |= {"describes": None, "rewrites_left": 0, "drafted": [], "verdicts": verdicts, "relevant": []}
             return {**update, "subject": subject}
         relevant = [] if span else state["relevant"]  # what does not name its subject hardly answers the question
         if not state["drafted"] and (span or relevant or not state["rewrites_left"]):

@@ -16,8 +16,9 @@ LEVELS: dict[str, SupportLevel] = {"fully supported": "fully", "partially suppor
 DESCENDING: tuple[SupportLevel, ...] = ("fully", "partially", "no")
 SUPPORT_FIRST: dict[SupportLevel | None, int] = {"fully": 3, "partially": 1}
 HARD_TIER = 4
-# Nodes whose verdicts an abstention rests on. Without a route there is a search; without a rating a draft is useful.
-PROVING = ("query_table", "grade_documents", "rewrite_query", "hallucination_check")
+# Nodes whose verdicts and drafts an abstention rests on. Without a route there is a search; without a rating a draft is
+# useful. `grade_documents` asks again for the grades that its last turn lacks.
+PROVING = ("query_table", "rewrite_query", "generate", "hallucination_check")
 LONGEST_CLAIM_SHOWN = 200
 TAKEN = "The answer has those of its statements that are supported and say something new."
 NOTHING_NEW = "It says nothing that the answer has not."
@@ -166,12 +167,13 @@ def outcome_of(state: SelfRAGState, context: Context) -> tuple[Outcome, StopReas
 def failure_of(state: SelfRAGState) -> str | None:
     """Return the model's failure that makes an abstention unfounded; None if there is none, or a limit came first.
 
-    One missing verdict is enough: it may be the one on the answer.
+    One missing verdict, or draft of several, is enough: it may be the one on the answer, or the answer.
     """
     if state["stops"]:
         return state["stops"][0]["failure"]
-    failures = (step["decided"].get("failure") for step in state["path"] if step["node"] in PROVING)
-    return next(filter(None, failures), None)
+    graded = [step for step in state["path"] if step["node"] == "grade_documents"]
+    steps = [*(step for step in state["path"] if step["node"] in PROVING), *graded[-1:]]
+    return next((failure for step in steps if (failure := step["decided"].get("failure"))), None)
 
 
 def with_round(

@@ -135,10 +135,8 @@ def current_execution() -> Execution:
 
 
 def budget_of(state: SelfRAGState, context: Context) -> Budget:
-    """Return the question's budget, less what the state says its finished nodes used."""
+    """Return the question's budget, less the time that the state says its finished nodes took."""
     limits = context.effective_limits
-    budget = Budget(
-        calls=limits.model_calls, tokens=limits.tokens, seconds=limits.seconds, spent=state.get("usage") or no_usage()
-    )
+    budget = Budget(calls=limits.model_calls, tokens=limits.tokens, seconds=limits.seconds)
     budget.began -= sum(step["seconds"] for step in state.get("path") or [])
     return budget

@@ -251,6 +251,7 @@ class ScriptedGenerator:
         finally:
             self.budget.charge(CALL_TOKENS, call_cost())
         if isinstance(said, Exception):
+            self.budget.failure = str(said)
             raise said
         return said
 

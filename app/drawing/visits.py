@@ -14,6 +14,7 @@ from core.step_wording import summary
 from core.text import one_line
 from core.words import CJK
 
+SPENT = ("model_calls", "input_tokens", "output_tokens")
 VISITS = 3  # that a node has lines for
 LONGEST = 2_000  # characters of a text that are read; far fewer are shown
 MEAN, WIDE = 0.62, 1.0  # of a sans-serif's characters, and of Chinese ones, in parts of the font's size
@@ -60,17 +61,8 @@ def lines_of(steps: Sequence[Mapping[str, Any]], width: float) -> list[str]:
 
 def cost_of(steps: Sequence[Mapping[str, Any]]) -> str:
     """What a node's visits cost, where the path has it."""
-
-    def total(key: str) -> int:
-        return sum(step.get(key) or 0 for step in steps)
-
-    calls = total("model_calls")
-    if not calls:
-        return ""
-    return (
-        f"{calls} call{'' if calls == 1 else 's'} · {total('input_tokens'):,} tokens read, "
-        f"{total('output_tokens'):,} written"
-    )
+    calls, read, written = (sum(step.get(key) or 0 for step in steps) for key in SPENT)
+    return f"{calls} call{'' if calls == 1 else 's'} · {read:,} tokens read, {written:,} written" if calls else ""
 
 
 def wrapped(text: str, width: float, size: float, most: int) -> list[str]:

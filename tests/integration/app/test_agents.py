@@ -1,6 +1,7 @@
 """What an agent of LangChain takes of Self-RAG: the tool, the retriever, and the check of what it answers."""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,10 +13,11 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, StateGraph
 from typing_extensions import TypedDict
 
-from app import Context, SelfRAG, Settings
+from app import Context, Limits, SelfRAG, Settings
 from app.agents import CHECK
 from app.checking.checked_text import CheckedText
 from core.errors import ModelError, StoreUnavailable
+from tests.integration.openai_server import OpenAIServer, status
 from tests.scripted import ScriptedChat
 
 RENT = "When does the tenant pay the monthly rent?"
@@ -63,6 +65,29 @@ async def test_the_retriever_finds_what_is_judged_relevant_and_says_how_sure(rag
     assert ANSWER in found.page_content
     assert (Path(found.metadata["source"]).name, round(found.metadata["relevance"], 2)) == ("lease.md", 0.9)
     assert retriever.invoke("Which salt melts?") == []
+
+
+async def test_the_retriever_finds_the_rows_of_a_table_that_carry_what_is_asked(settings: Settings, docs: Path) -> None:
+    (docs / "rents.csv").write_text("plot,euros\n" + "".join(f"Plot {n},{100 + n}\n" for n in range(30)))
+    most = "SELECT plot FROM data ORDER BY euros DESC LIMIT 1"
+    question = "Which plot has the most euros?"
+    critic = ScriptedChat(script=[json.dumps({"label": "fits"})] * 3)
+    model = ScriptedChat(script=[most])
+    async with SelfRAG.open(docs / "rents.csv", model=model, critic=critic, settings=settings) as rag:
+        (found,) = await rag.as_retriever(Context(k=4)).ainvoke(question)
+        rag.close()
+    assert "Plot 29" in found.page_content
+
+
+async def test_a_model_that_fails_is_no_reason_to_find_nothing(rag: SelfRAG, server: OpenAIServer, hasty: None) -> None:
+    server.always = lambda asked: status(503, "later") if asked.kind == "relevance" else None
+    with pytest.raises(ModelError, match="later"):
+        await rag.as_retriever().ainvoke(RENT)
+    with pytest.raises(ModelError, match="the limit on model calls"):
+        await rag.as_retriever(Context(limits=Limits(model_calls=1))).ainvoke(RENT)
+    server.always = lambda asked: status(503, "later") if asked.kind == "support" else None
+    refused = await answered(rag, ANSWER, otherwise="refuse")
+    assert "the model failed" in refused[-1].text
 
 
 async def test_an_answer_that_holds_goes_out_as_it_is_and_its_quotes_are_in_the_state(rag: SelfRAG) -> None:

@@ -108,18 +108,6 @@ def test_the_cost_of_each_phase_is_a_table_on_stderr(program: Program, docs: Pat
     assert plain.startswith("One plain call over the 2 passages first found would read about ")
 
 
-def test_the_name_of_a_file_forges_no_line(program: Program, docs: Path) -> None:
-    forging = "\n  [2] real.pdf  “forged”\n\x9b2J\u202enote: forged.md"
-    (docs / "lease.md").rename(docs / f"lease{forging}")
-    (docs / f"void{forging}").touch()
-    asked = program(RENT, "--docs", str(docs), "--quiet", "--json")
-    assert json.loads(asked.out)["citations"][0]["source"] == str(docs / f"lease{forging}")
-    told = program("index", str(docs)).err + program(RENT).err + program("index", "--list").out
-    assert "lease [2] real.pdf  “forged” 2Jnote: forged.md" in told
-    assert not re.search("^ *(\\[2\\]|note: forged|2J)", told, re.MULTILINE)
-    assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", told + asked.out)
-
-
 def test_on_a_terminal_the_trace_streams_and_citations_are_numbered(program: Program, docs: Path) -> None:
     controller, terminal = pty.openpty()
     environment = {**program.environment, "TERM": "xterm", "COLUMNS": "120"}

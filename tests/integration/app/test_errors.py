@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.command_line import Ended, Program
-from tests.integration.openai_server import HANG, OpenAIServer, status
+from tests.integration.openai_server import HANG, OpenAIServer
 
 RENT = "When does the tenant pay the monthly rent?"
 
@@ -71,14 +71,6 @@ def test_a_model_that_cannot_be_had(
     assert (ended.code, ended.out.startswith("No answer to")) == (3, True)
     assert ("0 model calls · 0 tokens read, 0 written" in ended.err) == ("OPENAI_BASE_URL" in environment)
     assert "wrong-key-123" not in ended.out + ended.err
-
-
-@pytest.mark.parametrize("kind", ["relevance", "support"])
-def test_a_critic_that_is_down_is_no_honest_no(program: Program, docs: Path, server: OpenAIServer, kind: str) -> None:
-    server.always = lambda asked: status(400, "overloaded") if asked.kind == kind else None
-    ended = program(RENT, "--docs", str(docs))
-    one_sentence(ended, "overloaded")
-    assert (ended.code, ended.out.startswith("No answer to")) == (3, True)
 
 
 def test_a_server_that_hangs_ends_with_the_time_limit(program: Program, docs: Path, server: OpenAIServer) -> None:

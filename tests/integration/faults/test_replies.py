@@ -12,7 +12,7 @@ from models.failures import TransientModelError
 from models.usage import LimitReachedError
 from prompts.grade_documents import RELEVANCE
 from tests.integration.hasty import PATIENT, chat, write
-from tests.integration.misbehaviour import FAULTS, retry_at, say
+from tests.integration.misbehaviour import FAULTS, retry_at
 from tests.integration.openai_server import OpenAIServer
 from tests.scripted import roomy_budget
 
@@ -207,11 +207,3 @@ async def test_no_call_outlasts_the_question(server: OpenAIServer, name: str) ->
             await write(one, budget)
     assert budget.limit == "limit_seconds"
     assert budget.spent["model_calls"] == 1
-
-
-async def test_as_much_as_was_asked_for_is_an_answer(server: OpenAIServer) -> None:
-    """Sixty-four characters a token are more than any tokenizer's mean: see `models.chat.answer_of`."""
-    server.faults = [say("x" * 64 * 20), say("x" * (64 * 20 + 1))]
-    assert await write(chat(server), roomy_budget()) == "x" * 64 * 20
-    with pytest.raises(TransientModelError, match="1,281 characters where 20 tokens"):
-        await write(chat(server), roomy_budget())

@@ -68,13 +68,13 @@ def deserved(final: SelfRAGState, context: Context) -> tuple[str, str | None]:
 
 
 def _lacks_verdicts(final: SelfRAGState) -> bool:
-    """Whether the model failed at what a no rests on, before any limit."""
+    """Whether the model failed at what a no rests on, before any limit; a later search asks for missing grades."""
     if _stopped_before_the_end(final):
         return final["stops"][0]["reason"] == "model_failed"
-    return any(
-        step["decided"].get("failure") and step["node"] not in ("decide", "answer_check", "finish")
-        for step in final["path"]
-    )
+    failed = [step["node"] for step in final["path"] if step["decided"].get("failure")]
+    graded = [step["decided"].get("failure") for step in final["path"] if step["node"] == "grade_documents"]
+    beside = {"contextualize", "decide", "grade_documents", "answer_check", "compare_answers", "finish"}
+    return bool(set(failed) - beside or any(graded[-1:]))
 
 
 def _stopped_before_the_end(final: SelfRAGState) -> bool:

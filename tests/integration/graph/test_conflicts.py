@@ -3,14 +3,12 @@
 from typing import Any
 
 import pytest
-from langgraph.checkpoint.memory import InMemorySaver
 
 from app.results.result import result_of
-from graph.builder import build_graph
 from run.context import Limits
 from tests.integration.app.contract import keep_to_the_contract
-from tests.integration.graph.sky import ask, asking, critic, nodes_of, thread
-from tests.scripted import ScriptedGenerator, ScriptedRetriever, document, services
+from tests.integration.graph.sky import ask, critic, nodes_of
+from tests.scripted import ScriptedGenerator, ScriptedRetriever, document
 
 QUESTION = "What is the yearly rent of a plot?"
 DRAFT = "The yearly rent is 85 pounds."
@@ -49,12 +47,3 @@ async def test_a_limit_leaves_out_the_comparison_alone(calls: int) -> None:
     final = await asked(limits=Limits(model_calls=calls))
     assert (final["outcome"], final["stop_reason"], final["answer"]) == ("grounded", "accepted", DRAFT)
     assert (final["stops"], final["conflicts"]) == ([], [])
-
-
-async def test_a_run_that_died_before_its_end_keeps_what_differs() -> None:
-    generator = ScriptedGenerator(drafts=[DRAFT], brief={NEW.page_content: "95 pounds"})
-    made = services(generator, critic(relevance="relevant"), ScriptedRetriever(always=[OLD, NEW]))
-    graph = build_graph(made, InMemorySaver())
-    await graph.ainvoke(asking(QUESTION), thread("1"), interrupt_before=["finish"])
-    assert len((await graph.ainvoke(None, thread("1")))["conflicts"]) == 2
-    assert len(generator.inputs("brief")) == 1

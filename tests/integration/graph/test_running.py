@@ -5,20 +5,16 @@ import gc
 import weakref
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from typing import Any, cast
 
 import pytest
-from langchain_core.callbacks import CallbackManagerForRetrieverRun
-from langchain_core.documents import Document
-from langchain_core.retrievers import BaseRetriever
 from langgraph.checkpoint.memory import InMemorySaver
 
 from graph.builder import build_graph
 from run.context import Context, Limits
 from run.state import SelfRAGState
 from tests.integration.graph.sky import AIR, BAD, GOOD, QUESTION, SALT, Fresh, asking, critic, thread
-from tests.scripted import CALL_TOKENS, ScriptedCritic, ScriptedGenerator, ScriptedRetriever, document, services
+from tests.scripted import CALL_TOKENS, ScriptedCritic, ScriptedGenerator, ScriptedRetriever, services
 
 
 def graph(
@@ -38,20 +34,6 @@ async def test_a_stream_tells_the_nodes_in_order_also_synchronously_while_a_loop
     told = [node async for update in graph().astream(asking(), stream_mode="updates") for node in update]
     for nodes in (told, [node for update in graph().stream(asking(), stream_mode="updates") for node in update]):
         assert ([node for node in nodes if not node.endswith("_check")], len(nodes)) == (STEPS, 8)
-
-
-class OtherArguments(BaseRetriever):
-    """A LangChain retriever that takes arguments, and no ``k``."""
-
-    def _get_relevant_documents(
-        self, query: str, *, run_manager: CallbackManagerForRetrieverRun, fetch: int = 2
-    ) -> list[Document]:
-        return [document(AIR), document(SALT)][:fetch]
-
-
-def test_a_graph_searches_with_any_langchain_retriever() -> None:
-    made = services(ScriptedGenerator(drafts=[GOOD]), critic())
-    assert build_graph(replace(made, retriever=OtherArguments())).invoke(asking())["outcome"] == "grounded"
 
 
 async def test_a_graph_that_nobody_holds_gives_up_its_models() -> None:

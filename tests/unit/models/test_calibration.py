@@ -19,7 +19,6 @@ from models.calibration import (
     relevance_features,
     route_features,
     search_features,
-    too_unlikely,
 )
 from models.model_files import CHAT_MODEL, EMBEDDING_MODEL
 from run.context import Thresholds
@@ -237,23 +236,6 @@ def test_what_the_search_tells_is_against_the_best_of_it_in_each_respect() -> No
     ninth = search_features("a1 b2 c3 d4 e5", [passage("a1 b2 c3 d4 e5"), passage("a1 b2 c3 d4")])
     assert ninth[1]["coverage_behind"] == pytest.approx(0.2)
     assert search_features("How tall is the old tower?", []) == []
-
-
-@pytest.mark.parametrize(
-    ("chances", "cosines", "least", "similar", "spared"),
-    [
-        ([0.5, 0.09, 0.1], [0.5, 0.5, 0.5], 0.1, 0.2, [False, True, False]),
-        ([0.5, 0.4, 0.3], [0.5, 0.2, 0.19], 0.1, 0.2, [False, False, True]),
-        ([0.01, 0.02, 0.02], [0.1, 0.1, 0.1], 0.1, 0.2, [True, False, False]),
-        ([0.01], [0.1], 1.0, 1.0, [False]),
-        ([0.0, 0.5], [-0.9, 0.0], 0.0, -1.0, [False, False]),
-        ([], [], 0.1, 0.2, []),
-    ],
-)
-def test_what_is_too_unlikely_is_below_either_least_and_never_the_best(
-    chances: list[float], cosines: list[float], least: float, similar: float, spared: list[bool]
-) -> None:
-    assert too_unlikely(chances, [{"similarity": one} for one in cosines], least, similar) == spared
 
 
 GATE = Fits(gate=Fit(intercept=0, coefficients={"similarity_behind": -10}))

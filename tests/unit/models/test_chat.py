@@ -12,10 +12,9 @@ from langchain_core.messages import AIMessage, HumanMessage
 
 from core.errors import ModelError
 from core.types import no_usage
-from models import failures
-from models.chat import Chat, answer_of, estimated_tokens, text_of, usage_of
+from models.chat import Chat, answer_of, text_of
 from models.failures import Remedies, TransientModelError, UnusableRequestError, classify
-from models.usage import LimitReachedError, NodeBudget
+from models.usage import NodeBudget
 from tests.integration.hasty import hasty  # noqa: F401
 from tests.scripted import ScriptedChat, StatusError, reply, roomy_budget
 
@@ -48,40 +47,6 @@ async def test_what_pydantic_warns_of_in_a_reply_of_another_shape_is_not_shown()
         return reply("Air scatters.")
 
     assert (await ask(ScriptedChat(script=[warned]))).text == "Air scatters."
-
-
-@pytest.mark.parametrize(
-    "usage",
-    [
-        (None, 0),
-        (0, 5),
-        (-3, 5),
-        (40, -1),
-        (10**9, 5),
-        (40, 10**9),
-        (400, 5),  # more than the question has bytes
-        (40, 300),  # more than was asked for
-    ],
-)
-async def test_usage_that_is_absent_or_absurd_is_estimated(usage: tuple[int | None, int]) -> None:
-    read, written = usage
-    budget = roomy_budget()
-    await ask(ScriptedChat(script=[reply("Air scatters blue light.", read=read, written=written)]), budget)
-    assert budget.spent["estimated"]
-    assert 0 < budget.spent["input_tokens"] <= estimated_tokens(ASK)
-    assert 0 < budget.spent["output_tokens"] < 24
-    assert usage_of(reply("x", read=40, cached=90), ASK, 7)["cached_input_tokens"] == 40, "more than was read"
-
-
-@pytest.mark.parametrize(
-    "failure", [StatusError(500), StatusError(503), StatusError(429), TimeoutError(), RuntimeError("odd")]
-)
-async def test_what_may_pass_is_tried_again_and_every_try_is_counted(failure: Exception) -> None:
-    model, budget = ScriptedChat(script=[failure, failure, reply("At last.", read=40)]), roomy_budget()
-    assert (await ask(model, budget)).text == "At last."
-    assert budget.spent["model_calls"] == 3
-    assert budget.total.held_calls == budget.total.held_tokens == 0
-    model.done()
 
 
 def caused_by(*causes: Exception) -> Exception:
@@ -157,26 +122,6 @@ async def test_what_no_retry_mends_is_not_tried_again(failure: Exception, kind: 
 )
 def test_the_server_says_when_to_come_back(header: str, least: float, most: float) -> None:
     assert least <= classify(StatusError(429, headers={"retry-after": header}), "the model", 0)[1] <= most
-
-
-async def test_a_call_that_hangs_is_ended_and_tried_again() -> None:
-    def hang(messages: object) -> Any:
-        return asyncio.sleep(3600)
-
-    model, budget = ScriptedChat(script=[hang, reply("At last.", read=9)]), roomy_budget()
-    assert (await ask(model, budget, call_seconds=0.05)).text == "At last."
-    assert budget.spent["model_calls"] == 2
-
-
-async def test_no_call_is_made_that_the_budget_does_not_allow() -> None:
-    model, budget = ScriptedChat(script=[SERVER_ERROR] * 3), roomy_budget(calls=2)
-    with pytest.raises(LimitReachedError, match="limit_calls"):
-        await ask(model, budget)
-    assert len(model.calls) == 2
-    budget = roomy_budget(tokens=10)
-    with pytest.raises(LimitReachedError, match="limit_tokens"):
-        await ask(model, budget)
-    assert len(model.calls) == 2
 
 
 async def test_a_call_that_is_cancelled_is_paid_for_and_holds_nothing() -> None:
@@ -265,23 +210,6 @@ def test_what_is_no_answer_is_a_failure_of_this_call(message: AIMessage, said: s
         answer_of(message, "the model", 7)
     assert "\n" not in str(error.value)
     assert len(str(error.value)) < 300
-
-
-@pytest.mark.parametrize(
-    "error", [ValueError("no JSON"), IndexError("list index"), AttributeError("no get"), RecursionError("too deep")]
-)
-def test_a_body_that_is_no_completion_is_named_and_asked_for_again(error: Exception) -> None:
-    failure, wait = classify(error, "the model", 0)
-    assert isinstance(failure, TransientModelError)
-    assert "sent no valid chat completion" in str(failure)
-    assert wait == failures.BACKOFF_SECONDS
-
-
-async def test_a_reply_without_end_is_not_asked_for_again() -> None:
-    model = ScriptedChat(script=[caused_by(TransientModelError("The reply is longer than 9 bytes."))])
-    with pytest.raises(TransientModelError, match="longer than 9 bytes"):
-        await ask(model)
-    model.done()
 
 
 @pytest.mark.parametrize(

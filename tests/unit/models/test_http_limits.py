@@ -67,15 +67,6 @@ async def test_closing_ends_a_reading_that_stopped_half_way() -> None:
         await anext(pieces)
 
 
-async def test_more_parts_than_a_reply_has_are_an_error_of_this_call() -> None:
-    """A client library takes minutes for two megabytes of them, in which no other question goes on."""
-    for piece in (b'{"":[]},', b"1,1,1,1,"):
-        body = Body(None, piece)
-        with pytest.raises(TransientModelError, match="more than 40 parts"):
-            [piece async for piece in BoundedStream(body, 10**12, 60, 40)]
-        assert body.sent < 15
-
-
 async def test_a_time_out_is_noticed_while_data_pours_in() -> None:
     body = Body(None)
     with pytest.raises(TimeoutError):

@@ -111,15 +111,6 @@ def test_a_damaged_file_in_the_cache_is_fetched_anew(tmp_path: Path, damaged: by
     assert ensure(FILE, tmp_path, fetchers=[Script(CONTENT)]).read_bytes() == CONTENT
 
 
-def test_an_interrupted_fetch_goes_on_where_it_stopped(tmp_path: Path) -> None:
-    source = Script((CONTENT[:5000], KeyboardInterrupt()), CONTENT[5000:])
-    with pytest.raises(KeyboardInterrupt):
-        ensure(FILE, tmp_path, fetchers=[source])
-    assert not (tmp_path / FILE.name).exists()
-    assert ensure(FILE, tmp_path, fetchers=[source]).read_bytes() == CONTENT
-    assert source.held == [b"", CONTENT[:5000]]
-
-
 def test_the_next_source_goes_on_from_what_the_first_left(tmp_path: Path) -> None:
     broken = Script((CONTENT[:4000], UnavailableError("the line went dead")))
     second = Script(CONTENT[4000:])

@@ -4,12 +4,10 @@ from collections import defaultdict
 import pytest
 from langchain_core.documents import Document
 
-from core.types import Step, no_usage
-from models.usage import LimitReachedError
 from prompts.grade_documents import RELEVANCE
 from retrieval.filters import Filter
-from run.context import Context, Limits
-from run.execution import CachedCritic, Execution, budget_of, current_execution
+from run.context import Context
+from run.execution import CachedCritic, Execution, current_execution
 from run.prefetch import PrefetchingRetriever
 from tests.integration.graph.sky import Filtering
 from tests.scripted import NotScriptedError, ScriptedCritic, ScriptedRetriever, roomy_budget, state
@@ -26,20 +24,6 @@ async def test_nodes_of_one_execution_share_a_run() -> None:
         run = execution.run_of(now, Context(), retriever)
         assert current_execution().run_of(now, Context(), retriever) is run
     assert current_execution().run_of(now, Context(), retriever) is not run
-
-
-async def test_a_budget_made_anew_counts_what_was_spent_before() -> None:
-    budget = budget_of(state(usage={**no_usage(), "model_calls": 31}), Context())
-    await budget.admit(1)
-    with pytest.raises(LimitReachedError, match="limit_calls"):
-        await budget.admit(1)
-
-
-async def test_a_budget_made_anew_counts_the_seconds_of_finished_nodes_and_no_others() -> None:
-    path = [Step(node="decide", seconds=40.0, decided={}), Step(node="retrieve", seconds=2.0, decided={})]
-    budget = budget_of(state(path=path), Context(limits=Limits(seconds=60)))
-    assert 42 <= budget.seconds_spent() < 50
-    assert 10 < budget.seconds_left() <= 18
 
 
 async def test_what_was_asked_once_is_not_asked_again() -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from core.types import Draft
 from run.context import Context, Limits, Thresholds
-from run.segments import accepted_in, answer_of, next_of, parts_of, says_again, segment_of, to_draft
+from run.segments import accepted_in, next_of, parts_of, says_again, segment_of, to_draft
 from run.state import SelfRAGState
 from tests.scripted import claim, draft, passage, state, verdict
 
@@ -95,16 +95,6 @@ def test_a_list_has_a_line_for_each_statement_below_what_introduces_it() -> None
     assert segment_of(one, items, as_list=False)["text"] == "The tenant gets:\n- two keys\n- a plan"  # type: ignore[arg-type]
     assert segment_of(one, [claim(RENT), claim(KEYS)], as_list=True)["text"] == f"- {RENT}\n- {KEYS}"
     assert segment_of(one, [claim(RENT), claim(KEYS)], as_list=False)["text"] == f"{RENT} {KEYS}"
-
-
-def test_the_answer_has_the_claims_and_passages_of_all_segments() -> None:
-    segments = accepted_in(a_round((RENT, [claim(RENT)]), (KEYS, [claim(KEYS)])), ROOM).segments
-    answer = answer_of(segments, ROOM, things=[], as_list=False, headed=False)
-    assert answer is not None
-    assert answer["draft"]["text"] == f"{RENT}\n\n{KEYS}"
-    assert [one["id"] for one in answer["draft"]["passages"]] == [RENT, KEYS]
-    assert [one["text"] for one in answer["claims"]] == [RENT, KEYS]
-    assert answer_of([], ROOM, things=[], as_list=False, headed=False) is None
 
 
 def test_it_goes_on_while_passages_are_left_then_searches_for_what_the_question_names_beside_them() -> None:

@@ -78,21 +78,6 @@ def test_the_result_of_each_outcome_keeps_to_the_contract(
     assert result["usage"]["seconds"] == 1.235
 
 
-@pytest.mark.parametrize(
-    ("labels", "level"),
-    [
-        (["fully supported", "fully supported"], "fully"),
-        (["fully supported", "partially supported"], "partially"),
-        (["partially supported", "no support"], "no"),
-        (["fully supported", "unknown"], "no"),
-    ],
-)
-def test_the_support_level_is_that_of_the_lowest_claim(labels: list[str], level: str) -> None:
-    claims = [claim("A.", label, within="alpha") for label in labels]
-    result = result_of(ended(candidate_of(draft("A.", ["alpha"]), claims), "partially_grounded", "claims_unsupported"))
-    assert result.support_level == level
-
-
 def test_a_passage_is_shown_with_its_verdict_and_with_the_title_that_its_retriever_gave() -> None:
     found = [passage("a", page=3, title="Lease", similarity=0.5), passage("b")]
     ungraded, graded = state(found=found), state(found=found, verdicts={"b": verdict("relevant")})
