@@ -75,6 +75,11 @@ def test_a_key_that_no_request_can_carry_is_refused_and_not_shown(key: str, monk
     assert "sk-" not in str(error.value)
 
 
+def test_a_key_is_not_shown() -> None:
+    settings = Settings(openai_api_key="sk-secret")
+    assert "sk-secret" not in repr(settings) + str(settings)
+
+
 def test_limits_named_replace_the_models_own() -> None:
     assert limits_of(Settings(selfrag_chat_model="big")) == Limits()
     assert limits_of(Settings()) == EMBEDDED_LIMITS

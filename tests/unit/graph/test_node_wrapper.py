@@ -165,3 +165,8 @@ def test_what_is_no_conversation_is_refused_in_a_sentence(conversation: object, 
 def test_a_correction_that_says_nothing_is_refused(standalone: object) -> None:
     with pytest.raises(RequestError, match=r"^The standalone question (?:is empty|has 9,000 characters)"):
         require_standalone(standalone)
+
+
+async def test_other_errors_are_not_swallowed() -> None:
+    with pytest.raises(OSError, match="the disk is gone"):
+        await through(doing(OSError("the disk is gone")))

@@ -6,6 +6,7 @@ import pytest
 from langchain_core.messages import AIMessage
 from langchain_core.prompts import ChatPromptTemplate
 
+from core.errors import ModelError
 from core.types import UNKNOWN
 from models.chat import Chat
 from models.critic import Critic, by_probability, by_reply, first_token
@@ -305,3 +306,10 @@ async def test_a_choice_that_has_an_adapter_names_it_and_no_other_call_does() ->
     await judge.choose(SORT, thing="the sky")
     bodies = [asked.get("extra_body") for _, asked in model.calls]
     assert bodies == [{"lora": [{"id": 1, "scale": 1.0}]}, None, None]
+
+
+@pytest.mark.parametrize("status", [401, 403, 404])
+async def test_what_no_retry_mends_is_raised(status: int) -> None:
+    judge, _ = critic(StatusError(status))
+    with pytest.raises(ModelError):
+        await judge.choose(BLUE, thing="the sky")

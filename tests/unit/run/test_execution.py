@@ -4,10 +4,11 @@ from collections import defaultdict
 import pytest
 from langchain_core.documents import Document
 
+from core.types import Step
 from prompts.grade_documents import RELEVANCE
 from retrieval.filters import Filter
-from run.context import Context
-from run.execution import CachedCritic, Execution, current_execution
+from run.context import Context, Limits
+from run.execution import CachedCritic, Execution, budget_of, current_execution
 from run.prefetch import PrefetchingRetriever
 from tests.integration.graph.sky import Filtering
 from tests.scripted import NotScriptedError, ScriptedCritic, ScriptedRetriever, roomy_budget, state
@@ -132,3 +133,10 @@ async def test_a_search_that_failed_fails_where_it_is_needed_and_nowhere_else() 
     ahead.prefetch("how", 4)
     await asyncio.sleep(0)
     ahead.cancel()
+
+
+async def test_a_budget_made_anew_counts_the_seconds_of_finished_nodes_and_no_others() -> None:
+    path = [Step(node="decide", seconds=40.0, decided={}), Step(node="retrieve", seconds=2.0, decided={})]
+    budget = budget_of(state(path=path), Context(limits=Limits(seconds=60)))
+    assert 42 <= budget.seconds_spent() < 50
+    assert 10 < budget.seconds_left() <= 18
