@@ -360,14 +360,15 @@ sys.path.insert(0, {checkout!r})
 from retrieval.sandbox.pool import Readers
 with Readers(workers=1, command={command!r}) as readers:
     for reading in readers.read({paths!r}):
+        {first}
         print(reading.loaded.sections[0].text, flush=True)
     {then}
 """
 
 
-def parent(tmp_path: Path, body: str, then: str = "") -> "subprocess.Popen[bytes]":
+def parent(tmp_path: Path, body: str, *, first: str = "", then: str = "") -> "subprocess.Popen[bytes]":
     paths = write(tmp_path / "d", ["a.txt", "b.txt"])
-    program = PARENT.format(checkout=CHECKOUT, command=child(tmp_path, body), paths=paths, then=then)
+    program = PARENT.format(checkout=CHECKOUT, command=child(tmp_path, body), paths=paths, first=first, then=then)
     return subprocess.Popen(
         [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
     )
@@ -384,7 +385,7 @@ def busy(statement: str) -> str:
 
 
 def test_an_idle_reader_does_not_outlive_its_parent(tmp_path: Path) -> None:
-    with parent(tmp_path, busy("pass"), "signal.pause()") as process:
+    with parent(tmp_path, busy("pass"), then="signal.pause()") as process:
         assert process.stdout
         number = int(process.stdout.readline())
         process.stdout.readline()
@@ -400,8 +401,9 @@ def test_an_idle_reader_does_not_outlive_its_parent(tmp_path: Path) -> None:
         assert not left
 
 
-def test_ctrl_c_ends_a_reader_quietly(tmp_path: Path) -> None:
-    with parent(tmp_path, busy("while True: pass")) as process:
+@pytest.mark.parametrize("first", ["", "signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])"])
+def test_ctrl_c_ends_a_reader_quietly_whichever_thread_it_comes_to(tmp_path: Path, first: str) -> None:
+    with parent(tmp_path, busy("while True: pass"), first=first) as process:
         assert process.stdout
         number = int(process.stdout.readline())
         os.killpg(process.pid, signal.SIGINT)
@@ -414,7 +416,7 @@ def test_ctrl_c_ends_a_reader_quietly(tmp_path: Path) -> None:
 def test_ctrl_c_that_the_parent_survives_does_not_reach_the_reader(tmp_path: Path) -> None:
     then = "signal.signal(signal.SIGINT, lambda *_: None); os.killpg(0, signal.SIGINT); "
     then += "[print(one.loaded.sections[0].text) for one in readers.read([reading.path])]"
-    with parent(tmp_path, busy("pass"), then) as process:
+    with parent(tmp_path, busy("pass"), then=then) as process:
         out, _ = process.communicate(timeout=PATIENCE)
     assert len(out.split()) == 3
     assert len(set(out.split())) == 1
