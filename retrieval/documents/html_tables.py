@@ -72,7 +72,12 @@ class ColumnNames:
             self._before |= said
 
     def _said(self, row: Row, names: Sequence[str]) -> Iterator[tuple[int, str]]:
-        """Yield what is to be said before each cell of a row, by the cell's id."""
+        """Yield what is to be said before each cell of a row, by the cell's id.
+
+        One cell across all columns is the title of the rows below, and has no name.
+        """
+        if 1 < len(names) <= len(row) and len({id(place.cell) for place in row}) == 1:
+            names = ()
         reaching: list[str] = []
         seen: set[int] = set()
         for (cell, is_own), name in zip(row, chain(names, repeat("")), strict=False):

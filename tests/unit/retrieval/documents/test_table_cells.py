@@ -39,6 +39,19 @@ def test_a_row_of_one_cell_is_a_row_of_its_table() -> None:
     ]
 
 
+def test_a_title_across_all_columns_is_no_row_and_parts_no_table() -> None:
+    titles = b'<tr><td colspan="2">Stone <br>fruit</td></tr><tr><th colspan="9">More: dried</th></tr><tr><td>Plum'
+    assert cells(parse(Path("a.html"), HTML.replace(b"<tr><td>Plum", titles))) == [
+        [{"Item": "Pear", "Price": "900"}, {"Item": "Plum", "Price": "70"}]
+    ]
+
+
+def test_a_heading_parts_two_tables() -> None:
+    table = MARKDOWN.partition(b"\n\n")[2].partition(b"\n\n")[0]
+    (year, other) = cells(parse(Path("a.md"), b"# 2023\n" + table + b"\n# 2024\n" + table))
+    assert year == other == [{"Item": "Pear", "Price": "900"}, {"Item": "Plum", "Price": "70"}]
+
+
 def test_a_cell_of_several_lines_stays_in_its_row() -> None:
     page = HTML.replace(b"Pear", b"Pear<br>from Linz").replace(b"<td>70", b"<td><p>70</p><ul><li>ripe<li>washed</ul>")
     assert cells(parse(Path("a.html"), page)) == [
