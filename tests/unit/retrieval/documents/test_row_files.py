@@ -39,6 +39,17 @@ TABLES = {
         'a,b\r\n"line one\r\nline ""two"", still",x\r\n',
         ['a: line one\nline "two", still\nb: x'],
     ),
+    "a quote that nothing ends takes no other cells": (
+        'a\tb\n5" pipe\t1\n"6 pipe\t2\n"7 pipe\t3\n"Best" pipe\t4\n"x\ny"\t5\n8\t"',
+        [
+            'a: 5" pipe\nb: 1',
+            'a: "6 pipe\nb: 2',
+            'a: "7 pipe\nb: 3',
+            "a: Best pipe\nb: 4",
+            "a: x\ny\nb: 5",
+            'a: 8\nb: "',
+        ],
+    ),
     "the separator line of spreadsheets is obeyed": ("sep=;\na;b\n1,5;2\n", ["a: 1,5\nb: 2"]),
     "long and short rows lose nothing": ("a,b\n1,2,3\n4\n", ["a: 1\nb: 2\ncolumn 3: 3", "a: 4"]),
     "a table without header keeps its first row": (
@@ -125,6 +136,12 @@ def test_a_header_alone_is_unreadable() -> None:
 def test_no_header_takes_the_square_of_its_size(cell: str) -> None:
     with bounded():
         assert read_csv(f'"{cell}",b\n1,2\n')
+
+
+@pytest.mark.parametrize("line", ['"a,b', '"a,b""', '"""a,b', '"a""b,', 'a,"', '"a"b,"'])
+def test_no_quote_takes_the_square_of_a_file_s_size(line: str) -> None:
+    with bounded():
+        assert read_csv("a,b\n" + f"{line}\n" * 100_000)
 
 
 @pytest.mark.parametrize("number", ["1", "-1.5", "+ 1,000.00 €", ".5%", "1 2", ", 3"])
