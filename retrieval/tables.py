@@ -1,5 +1,6 @@
 """A table of a document, and one SELECT over all of its rows, which can neither change nor reach anything else."""
 
+import math
 import re
 import sqlite3
 import time
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from langchain_core.documents import Document
 
 from core.words import RAISED_DIGITS
+from grounding.comparisons import TOGETHER
 from grounding.dates import NUMERIC, dates
 from grounding.notes import MARKED, notes_in
 from retrieval.documents.loaded import CELLS
@@ -49,6 +51,7 @@ GROUPED = {
 TITLE = re.compile(
     r"^(SELECT\b[^'\"]*?\bFROM)(?:\s+(?!JOIN\b)[\w.-]+)+?(?=\s+(?:WHERE|GROUP|ORDER|LIMIT)\b|\s*(?:;|$))", re.IGNORECASE
 )
+TOTAL = re.compile(rf"\b(?:{TOGETHER}|gesamt\w*)\b|总|合计", re.IGNORECASE)
 LONGEST_FIGURE, LONGEST_DAY = 50, 30  # characters of a cell
 SAMPLE = 1_000  # different cells that tell of what kind a column is
 TYPED = 0.9  # of a column's cells, from which it is one of numbers, or of dates
@@ -96,7 +99,10 @@ class Table:
 
     @classmethod
     def of(cls, passages: Iterable[Document], number: int) -> "Table | None":
-        """Return the table of this number among a document's passages; None if it is too large, or has one row."""
+        """Return the table of this number among a document's passages; None if it is too large, or has one row.
+
+        A last row that adds up the others is left out: it would count twice, and be the greatest.
+        """
         found: dict[int, tuple[Document, dict[str, str]]] = {}
         names: dict[str, None] = {}
         below: list[tuple[Document, int]] = []
@@ -118,7 +124,10 @@ class Table:
         for passage, begin in below:
             for mark, span in notes_in(passage.page_content, begin).items():
                 notes.setdefault(mark, (passage, *span))
-        typed = [kind_of(column, notes) for column in zip(*cells, strict=True)]
+        typed = _typed(cells, notes)
+        if len(cells) > 2 and _is_total(cells[-1], typed):
+            del rows[-1], ordered[-1], cells[-1]
+            typed = _typed(cells, notes)
         columns = tuple(
             Column(name, key, kind) for name, key, (kind, _) in zip(names, _keys(names), typed, strict=True)
         )
@@ -157,6 +166,18 @@ class Table:
         """Return the cells of a column, the most frequent first, each once."""
         cells = Counter(row[column] for row in self.cells)
         return [cell for cell, _ in cells.most_common() if cell]
+
+
+def _typed(cells: Sequence[tuple[str | None, ...]], marks: Container[str]) -> list[tuple[Kind, list[Any]]]:
+    return [kind_of(column, marks) for column in zip(*cells, strict=True)]
+
+
+def _is_total(last: Iterable[str | None], columns: Iterable[tuple[Kind, list[Any]]]) -> bool:
+    """True if the last row is called a total, and some figure of it is the sum of those above, perhaps rounded."""
+    return any(cell and TOTAL.search(cell) for cell in last) and any(
+        kind == "number" and values[-1] and math.isclose(values[-1], sum(filter(None, values[:-1])), rel_tol=0.01)
+        for kind, values in columns
+    )
 
 
 def kind_of(cells: Sequence[str | None], marks: Container[str] = ()) -> tuple[Kind, list[Any]]:
