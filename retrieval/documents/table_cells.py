@@ -1,5 +1,6 @@
 """Find the cells of tables in a text whose readers wrote each row on a line, as ``column: value | column: value``."""
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import groupby
@@ -11,6 +12,7 @@ from retrieval.documents.loaded import CELLS, Cell, Loaded, Section
 _BETWEEN, _AFTER_NAME = " | ", ": "
 _FEWEST = 2  # cells of a row, and rows of a table; one cell alone is a row if other rows name its column
 _LONGEST_NAME = 80  # characters
+_MOST = 5_000_000  # characters of JSON that tell of cells: with more, a text counts as one without tables
 
 
 def with_cells(loaded: Loaded) -> Loaded:
@@ -18,7 +20,9 @@ def with_cells(loaded: Loaded) -> Loaded:
     sections = []
     for section in loaded.sections:
         cells = list(_cells_of(section))
-        sections.append(replace(section, extra={**(section.extra or {}), CELLS: cells}) if cells else section)
+        if cells and len(json.dumps(cells)) <= _MOST:
+            section = replace(section, extra={**(section.extra or {}), CELLS: cells})
+        sections.append(section)
     return replace(loaded, sections=sections)
 
 

@@ -52,6 +52,12 @@ def test_a_heading_parts_two_tables() -> None:
     assert year == other == [{"Item": "Pear", "Price": "900"}, {"Item": "Plum", "Price": "70"}]
 
 
+def test_a_text_of_more_cells_than_can_be_told_has_no_table() -> None:
+    lines = [f"Item: {number} | Price: {number}" for number in range(100_000)]
+    assert cells(with_cells(Loaded.of("\n".join(lines[:1_000]), [])))
+    assert cells(with_cells(Loaded.of("\n".join(lines), []))) == []
+
+
 def test_a_cell_of_several_lines_stays_in_its_row() -> None:
     page = HTML.replace(b"Pear", b"Pear<br>from Linz").replace(b"<td>70", b"<td><p>70</p><ul><li>ripe<li>washed</ul>")
     assert cells(parse(Path("a.html"), page)) == [

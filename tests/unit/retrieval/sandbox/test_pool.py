@@ -24,12 +24,14 @@ def texts(readings: list[Reading]) -> list[str]:
 def test_all_that_is_known_of_a_section_arrives(tmp_path: Path) -> None:
     body = """
         def parse(path, data):
-            many = [Section("x" * 400_000, page=n, date="2024-05-06", extra={"n": n}) for n in range(1, 8)]
+            extra = {"much": "y" * 5_000_000}
+            many = [Section("x" * 400_000, page=n, date="2024-05-06", extra=extra) for n in range(1, 8)]
             return Loaded([*many, Section("😀 end", row=9)], note="A note.", date="2020-01-01")
     """
     with Readers(command=child(tmp_path, body)) as readers:
         (reading,) = readers.read(write(tmp_path / "d", ["a.txt"]))
-    many = [Section("x" * 400_000, page=n, date="2024-05-06", extra={"n": n}) for n in range(1, 8)]
+    extra = {"much": "y" * 5_000_000}
+    many = [Section("x" * 400_000, page=n, date="2024-05-06", extra=extra) for n in range(1, 8)]
     assert reading.loaded == Loaded([*many, Section("😀 end", row=9)], "A note.", "2020-01-01")
 
 
