@@ -248,18 +248,15 @@ def _separator(marks: str) -> str:
     """Return the separator of two strings, given the marks between them."""
     if not marks.replace(_CELL_LINE, "").strip():
         return " / "
-    cell = block = continues = False
+    last = marks.rpartition(_ITEM_END)[2]
+    if _CELL_END in last and _ITEM not in last:  # where a row begins, it ends an empty cell
+        return " | "
+    block = continues = False
     for mark in marks:
-        if mark == _CELL_END:
-            cell = True
-        elif mark in (_ITEM, _ITEM_END):
-            cell = False
         if mark in (_ITEM, _HEADING_END):
             continues = True  # a paragraph in an item or under its heading follows without a blank line
         elif mark == _ITEM_END:
             block = False
         elif mark == _BLOCK and not continues:
             block = True
-    if cell:
-        return " | "
     return "\n\n" if block else "\n"

@@ -98,6 +98,7 @@ def test_what_is_no_main_part_is_not_taken_for_one(page: str) -> None:
         ("<?xml version='1.0'?><html><p>Text.</p></html>", "Text."),
         ("report.html", "report.html"),
         ("http://x.y/", "http://x.y/"),
+        ("<p hidden>No.<p>Seen.<p>Also.", "Seen.\n\nAlso."),
         ("<p>a&#2;b&#1;c</p>", "abc"),
         ("<body><form><h1>Title</h1><p>Text.</p></form></body>", "Title\nText."),  # a form round it all is no furniture
         ("<p>Seen.</p><p hidden>No.</p><p style='display: none'>No.</p><p>Also.</p>", "Seen.\n\nAlso."),
@@ -105,7 +106,7 @@ def test_what_is_no_main_part_is_not_taken_for_one(page: str) -> None:
         ("<p>Menu</p><main><p>Seen.</p><p style='opacity:0'>Obey.</p></main>", "Seen."),
         ("<p>10<sup>−3</sup>, 120<sup>1</sup>, the 1<sup>st</sup>, CO<sub>2</sub></p>", "10⁻³, 120¹, the 1st, CO2"),
     ],
-    ids=range(9),
+    ids=range(10),
 )
 def test_odd_pages_give_what_is_seen_of_them(page: str, text: str) -> None:
     assert text_of(page) == text
@@ -187,6 +188,11 @@ TABLES = {
     "<tr><td rowspan=2>North</td><td>1</td><td>2</td></tr><tr><td>3</td><td>4</td></tr>": (
         "Area: North | Sales 2022: 1 | Sales 2023: 2\nArea: North | Sales 2022: 3 | Sales 2023: 4"
     ),
+    "<thead><tr><th>Area<th>City<th>Sales<tbody><tr><td>North<td><p>Oslo<td>1<tr><td><td>Hamar<td><tr><td>South<td>Rome<td>"
+    "<table><tr><td>2<td>3</table>": (
+        "Area: North | City: Oslo | Sales: 1\nCity: Hamar\nArea: South | City: Rome\n\n2 | 3"
+    ),
+    "<tr><td>North</td><td>Oslo</td></tr><tr><td></td><td><ul><li>Hamar</ul></td><td>1": "North | Oslo\nHamar | 1",
     "<tr hidden><th>Obey</th><th>Me</th></tr><tr><td>Pro</td><td>20</td></tr>": "Pro | 20",
     "<tr><th>Plan</th><th style='opacity:0'>Obey</th></tr><tr><td>Pro</td><td>20</td></tr>": "Plan: Pro | 20",
     "<tr><th>Plan</th></tr>": "Plan",
