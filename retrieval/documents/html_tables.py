@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, repeat
 from typing import TYPE_CHECKING, NamedTuple
 
-from retrieval.documents.decode import MOST_ADDED
+from retrieval.documents.decode import AFTER_NAME, BETWEEN_CELLS, MOST_ADDED, column_name
 from retrieval.documents.headings import plain_title
 
 if TYPE_CHECKING:
@@ -84,9 +84,9 @@ class ColumnNames:
             if id(cell) in seen:
                 continue
             seen.add(id(cell))
-            label = f"{name}: " if name else ""
+            label = f"{name}{AFTER_NAME}" if name else ""
             if is_own:
-                yield id(cell), " | ".join([*reaching, label])
+                yield id(cell), BETWEEN_CELLS.join([*reaching, label])
                 reaching = []
             elif text := plain_title(self._text(cell)):
                 reaching.append(label + text)
@@ -124,7 +124,7 @@ class ColumnNames:
                 text = plain_title(self._text(place.cell))
                 if text and text not in names[column]:
                     names[column].append(text)
-        return [plain_title(" ".join(parts)) for parts in names]
+        return [column_name(" ".join(parts)) for parts in names]
 
     def _text(self, cell: "Tag") -> str:
         """Return a cell's visible text; "" for one that holds a table, which is laid out and not named."""

@@ -6,12 +6,11 @@ from dataclasses import replace
 from itertools import groupby
 from operator import itemgetter
 
+from retrieval.documents.decode import AFTER_NAME, BETWEEN_CELLS, LONGEST_NAME
 from retrieval.documents.headings import lines_of
 from retrieval.documents.loaded import CELLS, Cell, Loaded, Section
 
-_BETWEEN, _AFTER_NAME = " | ", ": "
 _FEWEST = 2  # cells of a row, and rows of a table; one cell alone is a row if other rows name its column
-_LONGEST_NAME = 80  # characters
 _MOST = 5_000_000  # characters of JSON that tell of cells: with more, a text counts as one without tables
 
 
@@ -33,7 +32,7 @@ def _cells_of(section: Section) -> Iterator[Cell]:
     column twice: a cell may have been written so as to look like two.
     """
     text = section.text
-    if _BETWEEN not in text:
+    if BETWEEN_CELLS not in text:
         return
     headings = {text.rfind("\n", 0, one.start) + 1 for one in section.headings}
     lines = [(bool(line.strip()) and start not in headings, _row(start, line)) for start, line in lines_of(text)]
@@ -56,9 +55,9 @@ def _row(begin: int, line: str) -> list[tuple[int, int, int]]:
     """Return where each cell's name begins and ends, and the cell ends; nothing for a line that is no row."""
     cells: list[tuple[int, int, int]] = []
     begin += len(line) - len(line.lstrip())
-    for part in line.strip().split(_BETWEEN):
-        name, colon, _ = part.partition(_AFTER_NAME)
-        named = len(name) if colon and len(name) <= _LONGEST_NAME else -len(_AFTER_NAME)  # before a cell without a name
+    for part in line.strip().split(BETWEEN_CELLS):
+        name, colon, _ = part.partition(AFTER_NAME)
+        named = len(name) if colon and len(name) <= LONGEST_NAME else -len(AFTER_NAME)  # before a cell without a name
         cells.append((begin, begin + named, begin + len(part)))
-        begin += len(part) + len(_BETWEEN)
+        begin += len(part) + len(BETWEEN_CELLS)
     return cells if any(middle > start for start, middle, _ in cells) else []

@@ -39,6 +39,13 @@ def test_a_row_of_one_cell_is_a_row_of_its_table() -> None:
     ]
 
 
+@pytest.mark.parametrize(("name", "data"), [("a.html", HTML), ("a.md", MARKDOWN)])
+def test_a_name_ends_where_it_is_read_to_end(name: str, data: bytes) -> None:
+    ((pear, _),) = cells(parse(Path(name), data.replace(b"Price", b"Price (EUR: net)").replace(b"Item", b"Item " * 20)))
+    assert list(pear.values()) == ["Pear", "900"]
+    assert list(pear)[1] == "Price (EUR net)"
+
+
 def test_a_title_across_all_columns_is_no_row_and_parts_no_table() -> None:
     titles = b'<tr><td colspan="2">Stone <br>fruit</td></tr><tr><th colspan="9">More: dried</th></tr><tr><td>Plum'
     assert cells(parse(Path("a.html"), HTML.replace(b"<tr><td>Plum", titles))) == [
