@@ -124,10 +124,9 @@ class Table:
         for passage, begin in below:
             for mark, span in notes_in(passage.page_content, begin).items():
                 notes.setdefault(mark, (passage, *span))
-        typed = _typed(cells, notes)
-        if len(cells) > 2 and _is_total(cells[-1], typed):
+        if len(cells) > 2 and _end_in_total(cells, notes):
             del rows[-1], ordered[-1], cells[-1]
-            typed = _typed(cells, notes)
+        typed = [kind_of(column, notes) for column in zip(*cells, strict=True)]
         columns = tuple(
             Column(name, key, kind) for name, key, (kind, _) in zip(names, _keys(names), typed, strict=True)
         )
@@ -168,16 +167,14 @@ class Table:
         return [cell for cell, _ in cells.most_common() if cell]
 
 
-def _typed(cells: Sequence[tuple[str | None, ...]], marks: Container[str]) -> list[tuple[Kind, list[Any]]]:
-    return [kind_of(column, marks) for column in zip(*cells, strict=True)]
-
-
-def _is_total(last: Iterable[str | None], columns: Iterable[tuple[Kind, list[Any]]]) -> bool:
+def _end_in_total(cells: Sequence[tuple[str | None, ...]], marks: Container[str]) -> bool:
     """True if the last row is called a total, and some figure of it is the sum of those above, perhaps rounded."""
-    return any(cell and TOTAL.search(cell) for cell in last) and any(
-        kind == "number" and values[-1] and math.isclose(values[-1], sum(filter(None, values[:-1])), rel_tol=0.01)
-        for kind, values in columns
+    if not any(cell and TOTAL.search(cell) for cell in cells[-1]):
+        return False
+    figures = (
+        values for kind, values in (kind_of(column, marks) for column in zip(*cells, strict=True)) if kind == "number"
     )
+    return any(math.isclose(one[-1] or 0, sum(filter(None, one[:-1])), rel_tol=0.01) for one in figures if one[-1])
 
 
 def kind_of(cells: Sequence[str | None], marks: Container[str] = ()) -> tuple[Kind, list[Any]]:

@@ -2,7 +2,6 @@
 
 import re
 import warnings
-from bisect import bisect_left
 from collections.abc import Container, Iterator
 from typing import TYPE_CHECKING
 
@@ -163,13 +162,14 @@ def _pieces(page: "Tag", names: ColumnNames | None = None) -> Iterator[str]:
             yield _CELL_LINE if in_cell and tag.name in _MARKS else _MARKS.get(tag.name, ("", ""))[1]
             open_tags.pop()
         elif isinstance(child, Tag):
-            if not _is_left_out(child, in_article > 0, text_ancestors) and not (names and names.is_head(child)):
+            if not _is_left_out(child, in_article > 0, text_ancestors) and not (names and id(child) in names.heads):
                 preformatted += child.name == "pre"
                 in_article += child.name in _ARTICLES
                 raised += child.name == "sup"
                 yield _CELL_LINE if in_cell and child.name in _MARKS else _MARKS.get(child.name, ("", ""))[0]
                 if names and child.name in CELLS:
-                    name, in_cell = names.before(child), names.is_in_row(child)
+                    name = names.before.get(id(child), "")
+                    in_cell = id(child) in names.before and not child.find("table")
                 open_tags.append((child, iter(child.contents)))
         elif isinstance(child, NavigableString) and not isinstance(child, PreformattedString):
             string = clean(child)
@@ -207,16 +207,7 @@ def _is_hidden(tag: "Tag") -> bool:
     if tag.name in _NON_TEXT or tag.has_attr("hidden"):
         return True
     style = str(tag.get("style", ""))
-    return bool(style) and (_HIDDEN.search(style) is not None or _is_cut_off(style))
-
-
-def _is_cut_off(style: str) -> bool:
-    """True if the style sets a size of zero and, later on the same line, hides overflow."""
-    lines = [match.start() for match in re.finditer("\n", style)]
-    cuts = {bisect_left(lines, cut.start()): cut.start() for cut in _CUT_OFF.finditer(style)}  # the last on each line
-    return bool(cuts) and any(
-        cuts.get(bisect_left(lines, size.end()), -1) >= size.end() for size in _NO_SIZE.finditer(style)
-    )
+    return _HIDDEN.search(style) is not None or bool(_NO_SIZE.search(style) and _CUT_OFF.search(style))
 
 
 def _lay_out(text: str) -> tuple[str, list[Heading]]:

@@ -83,6 +83,7 @@ class _Run:
 
     def __init__(self, paths: Sequence[bytes], processes: Sequence[ReaderProcess]) -> None:
         self._paths = paths
+        self._processes = processes
         self._lock = RLock()
         self._changed = Condition(self._lock)  # what the threads wait on
         self._no_news = Lock()  # what the caller waits for
@@ -90,7 +91,6 @@ class _Run:
         self._next = 0  # index of the next file to read
         self._consumed = 0  # number of files that the caller has received
         self._done: dict[int, Reading | Exception] = {}
-        self._busy: set[ReaderProcess] = set()
         self._stopped = False
         self._prefetch = _PREFETCH * len(processes)
         self._threads = [Thread(target=self._work, args=(process,), daemon=True) for process in processes]
@@ -121,11 +121,11 @@ class _Run:
             return self._done.pop(index, None)
 
     def stop(self) -> None:
-        """Discard what is not consumed yet, and kill the busy processes."""
+        """Discard what is not consumed yet, and kill the processes if they may be busy."""
         with self._lock:
             self._stopped = True
             self._done.clear()
-            for process in self._busy:
+            for process in self._processes if self._consumed < len(self._paths) else ():
                 process.kill()
             self._notify()
         for thread in self._threads:
@@ -133,13 +133,12 @@ class _Run:
                 thread.join()
 
     def _work(self, process: ReaderProcess) -> None:
-        while (index := self._next_index(process)) is not None:
+        while (index := self._next_index()) is not None:
             try:
                 outcome: Reading | Exception = process.read(self._paths[index])
             except Exception as error:  # noqa: BLE001 - raised again in wait_for
                 outcome = error
             with self._lock:
-                self._busy.discard(process)
                 if not self._stopped:
                     self._done[index] = outcome
                 self._notify()
@@ -152,13 +151,12 @@ class _Run:
         if self._no_news.locked():
             self._no_news.release()
 
-    def _next_index(self, process: ReaderProcess) -> int | None:
+    def _next_index(self) -> int | None:
         """Wait until the next file may be read; return its index, or None when there is none left."""
         with self._lock:
             self._changed.wait_for(self._may_continue)
             if self._stopped or self._next == len(self._paths):
                 return None
-            self._busy.add(process)
             self._next += 1
             return self._next - 1
 
