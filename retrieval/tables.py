@@ -99,10 +99,7 @@ class Table:
 
     @classmethod
     def of(cls, passages: Iterable[Document], number: int) -> "Table | None":
-        """Return the table of this number among a document's passages; None if it is too large, or has one row.
-
-        A last row that adds up the others is left out: it would count twice, and be the greatest.
-        """
+        """Return the table of this number among a document's passages; None if it is too large, or has one row."""
         found: dict[int, tuple[Document, dict[str, str]]] = {}
         names: dict[str, None] = {}
         below: list[tuple[Document, int]] = []
@@ -125,7 +122,7 @@ class Table:
             for mark, span in notes_in(passage.page_content, begin).items():
                 notes.setdefault(mark, (passage, *span))
         if len(cells) > 2 and _end_in_total(cells, notes):
-            del rows[-1], ordered[-1], cells[-1]
+            del rows[-1], ordered[-1], cells[-1]  # it would count twice, and be the greatest
         typed = [kind_of(column, notes) for column in zip(*cells, strict=True)]
         columns = tuple(
             Column(name, key, kind) for name, key, (kind, _) in zip(names, _keys(names), typed, strict=True)

@@ -30,21 +30,11 @@ def page_date(page: "Tag") -> str | None:
     for meta in page.find_all("meta", content=True):
         name = meta.get("property") or meta.get("name") or meta.get("itemprop") or meta.get("http-equiv")
         stated.setdefault(str(name).lower(), str(meta["content"]))
-    return stated_day(*map(stated.get, _NAMES)) or _linked_day(page) or _article_day(page)
-
-
-def _linked_day(page: "Tag") -> str | None:
-    scripts = page.find_all("script", type="application/ld+json", limit=10)
-    data = "\n".join(script.get_text() for script in scripts)
-    found = (name.search(data) for name in _LINKED_DATA)
-    return stated_day(*(match[1] for match in found if match))
-
-
-def _article_day(page: "Tag") -> str | None:
-    """Return the article's first date, or None if there are several articles, as none is the page's."""
-    articles = page.find_all("article", limit=2)
+    data = "\n".join(script.get_text() for script in page.find_all("script", type="application/ld+json", limit=10))
+    linked = (match[1] for name in _LINKED_DATA if (match := name.search(data)))
+    articles = page.find_all("article", limit=2)  # of several none is the page itself
     time = articles[0].find("time", datetime=True) if len(articles) == 1 else None
-    return stated_day(time["datetime"]) if time else None
+    return stated_day(*map(stated.get, _NAMES), *linked, time and time["datetime"])
 
 
 _CHARSET = re.compile(rb"""<meta[^>]{0,200}charset\s*=\s*["']?\s*([\w.:-]+)|encoding=["']([\w.:-]+)""", re.I)

@@ -1,5 +1,6 @@
 """Find the heads of a page's tables, and the name of the column that each cell stands in."""
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, repeat
 from typing import TYPE_CHECKING
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
 CELLS = ("td", "th")
 _BOLD = ("b", "strong")
+_DIGIT = re.compile(r"\d")
 _GROUPS = ("thead", "tbody", "tfoot")
 _WIDEST = 1_000  # columns that a cell may span, as in HTML's standard
 _TALLEST = 65_534  # rows likewise
@@ -54,12 +56,9 @@ class ColumnNames:
             self.before |= said
 
     def _said(self, row: "Tag", cells: "Row", names: Sequence[str]) -> Iterator[tuple[int, str]]:
-        """Yield what is to be said before each cell of a row, by the cell's id.
-
-        One cell across all columns is the title of the rows below, and has no name.
-        """
+        """Yield what is to be said before each cell of a row, by the cell's id."""
         if 1 < len(names) <= len(cells) and len(set(map(id, cells))) == 1:
-            names = ()
+            names = ()  # it is the title of the rows below
         reaching: list[str] = []
         seen: set[int] = set()
         for cell, name in zip(cells, chain(names, repeat("")), strict=False):
@@ -94,9 +93,9 @@ class ColumnNames:
         """True if the first row has distinct words without digits, and all other cells of some column have digits."""
         if len(texts) < _UNMARKED or not all(texts) or len(set(texts)) < len(texts):
             return False
-        if any(map(_has_digit, texts)) or any(len(row) != len(texts) for row in below):
+        if any(map(_DIGIT.search, texts)) or any(len(row) != len(texts) for row in below):
             return False
-        return any(all(_has_digit(self._text(cell)) for cell in column) for column in zip(*below, strict=True))
+        return any(all(_DIGIT.search(self._text(cell)) for cell in column) for column in zip(*below, strict=True))
 
     def _column_names(self, heads: "Sequence[Row]") -> list[str]:
         """Return a name for each column: of several rows of heads, those above one another together."""
@@ -157,7 +156,3 @@ def _is_bold(cell: "Tag", text: str) -> bool:
         return not text
     bold = cell.find(_BOLD)
     return bold is not None and " ".join(bold.get_text().split()) == text
-
-
-def _has_digit(text: str) -> bool:
-    return any(map(str.isdigit, text))

@@ -30,10 +30,11 @@ def read_csv(text: str) -> list[Section]:
     value that is a printed list of strings becomes its items, with a blank line between them. Raises ``NoTextError``,
     whose message completes a sentence that begins with the file's name.
     """
-    separator, text = _declared_separator(text)
+    declared = re.match(r'"?sep=([,;\t|])"?\n', text)  # as spreadsheets write it
+    text = text[declared.end() :] if declared else text
     limit = csv.field_size_limit(_FIELD_LIMIT)
     try:
-        records = list(_records(text, separator or find_separator(text)))
+        records = list(_records(text, declared[1] if declared else find_separator(text)))
     finally:
         csv.field_size_limit(limit)
     if not records:
@@ -74,12 +75,6 @@ def _read(lines: list[str], separator: str) -> Iterator[list[str]]:
             yield record
             end += 1
         begin = end
-
-
-def _declared_separator(text: str) -> tuple[str | None, str]:
-    """Return the separator of a first line such as ``sep=;``, if there is one, and the rest of the text."""
-    match = re.match(r'"?sep=([,;\t|])"?\n', text)
-    return (match[1], text[match.end() :]) if match else (None, text)
 
 
 def find_separator(text: str) -> str:
