@@ -110,6 +110,10 @@ def test_a_process_is_started_with_the_first_file_and_none_is_left_by_who_stops_
         assert next(readings).status == "read"
         assert children() > before
     assert children() == before
+    with pytest.raises(RuntimeError, match="no longer read"):
+        next(readings)
+    with pytest.raises(RuntimeError, match="closed"):
+        next(readers.read(paths))
 
 
 def test_a_new_call_ends_the_one_before(tmp_path: Path) -> None:
@@ -125,17 +129,6 @@ def test_a_new_call_ends_the_one_before(tmp_path: Path) -> None:
         assert texts(list(readers.read(second))) == ["1", "2"]
         with pytest.raises(RuntimeError, match="no longer read"):
             next(former)
-
-
-def test_closed_readers_read_no_more(tmp_path: Path) -> None:
-    paths = write(tmp_path / "d", ["a.txt", "b.txt"])
-    with Readers() as readers:
-        readings = readers.read(paths)
-        next(readings)
-    with pytest.raises(RuntimeError, match="no longer read"):
-        next(readings)
-    with pytest.raises(RuntimeError, match="closed"):
-        next(readers.read(paths))
 
 
 @pytest.mark.parametrize("command", [["/no/such/program"], ["/bin/true"], ["/bin/echo", "hello"]])
