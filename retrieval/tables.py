@@ -1,5 +1,6 @@
 """A table of a document, and one SELECT over all of its rows, which can neither change nor reach anything else."""
 
+import math
 import re
 import sqlite3
 import time
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from langchain_core.documents import Document
 
 from core.words import RAISED_DIGITS
+from grounding.comparisons import TOGETHER
 from grounding.dates import NUMERIC, dates
 from grounding.notes import MARKED, notes_in
 from retrieval.documents.loaded import CELLS
@@ -49,6 +51,7 @@ GROUPED = {
 TITLE = re.compile(
     r"^(SELECT\b[^'\"]*?\bFROM)(?:\s+(?!JOIN\b)[\w.-]+)+?(?=\s+(?:WHERE|GROUP|ORDER|LIMIT)\b|\s*(?:;|$))", re.IGNORECASE
 )
+TOTAL = re.compile(rf"\b(?:{TOGETHER}|gesamt\w*)\b|总|合计", re.IGNORECASE)
 LONGEST_FIGURE, LONGEST_DAY = 50, 30  # characters of a cell
 SAMPLE = 1_000  # different cells that tell of what kind a column is
 TYPED = 0.9  # of a column's cells, from which it is one of numbers, or of dates
@@ -118,6 +121,8 @@ class Table:
         for passage, begin in below:
             for mark, span in notes_in(passage.page_content, begin).items():
                 notes.setdefault(mark, (passage, *span))
+        if len(cells) > 2 and _end_in_total(cells, notes):
+            del rows[-1], ordered[-1], cells[-1]  # it would count twice, and be the greatest
         typed = [kind_of(column, notes) for column in zip(*cells, strict=True)]
         columns = tuple(
             Column(name, key, kind) for name, key, (kind, _) in zip(names, _keys(names), typed, strict=True)
@@ -161,6 +166,16 @@ class Table:
         """Return the cells of a column, the most frequent first, each once."""
         cells = Counter(row[column] for row in self.cells)
         return [cell for cell, _ in cells.most_common() if cell]
+
+
+def _end_in_total(cells: Sequence[tuple[str | None, ...]], marks: Container[str]) -> bool:
+    """True if the last row is called a total, and some figure of it is the sum of those above, perhaps rounded."""
+    if not any(cell and TOTAL.search(cell) for cell in cells[-1]):
+        return False
+    figures = (
+        values for kind, values in (kind_of(column, marks) for column in zip(*cells, strict=True)) if kind == "number"
+    )
+    return any(math.isclose(one[-1] or 0, sum(filter(None, one[:-1])), rel_tol=0.01) for one in figures if one[-1])
 
 
 def kind_of(cells: Sequence[str | None], marks: Container[str] = ()) -> tuple[Kind, list[Any]]:

@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from contextlib import suppress
 from datetime import date
 
+from core.text import shortened_in_the_middle
+from retrieval.documents.headings import plain_title
+
 _MARKS = (  # UTF-32 first: its little-endian byte order mark begins with UTF-16's
     (codecs.BOM_UTF32_LE, "utf-32"),
     (codecs.BOM_UTF32_BE, "utf-32"),
@@ -128,13 +131,21 @@ def numbered(kind: str, numbers: Sequence[int]) -> str:
     return f"{kind}s {', '.join(first)} and {last}"
 
 
+AFTER_NAME, BETWEEN_CELLS = ": ", " | "
+LONGEST_NAME = 80  # characters of a column's
 MOST_ADDED = 20_000_000  # characters that a file's names of columns may add: with more, its tables stay as they are
+
+
+def column_name(text: str) -> str:
+    """Return what a column is called in its rows, which ends where the first ``AFTER_NAME`` of a cell stands."""
+    plain = shortened_in_the_middle(plain_title(text), LONGEST_NAME)
+    return plain.replace(AFTER_NAME, " ").replace(BETWEEN_CELLS, " ")
 
 
 def named_cells(names: Sequence[str], cells: Sequence[str]) -> str:
     """Return a row as ``column: value | column: value``, without empty cells; "" for an empty row."""
-    return " | ".join(
-        f"{names[index]}: {cell}" if index < len(names) and names[index] else cell
+    return BETWEEN_CELLS.join(
+        f"{names[index]}{AFTER_NAME}{cell}" if index < len(names) and names[index] else cell
         for index, cell in enumerate(cells)
         if cell
     )

@@ -3,6 +3,7 @@
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -92,28 +93,18 @@ class Outline:
 _ASCIIDOC = re.compile(r"(={1,6})[ \t]+(?=\S)")
 _ORG = re.compile(r"(\*{1,9})[ \t]+(?=\S)")
 _BLOCK = re.compile(r"(-{4,}|\.{4,}|\+{4,}|/{4,}|={4,}|`{3,})[ \t]*$")  # AsciiDoc's listings, comments and the like
-_ORG_BLOCK = re.compile(r"(?i)[ \t]*#\+(begin|end)_")
+_ORG_BLOCK = re.compile(r"(?i)[ \t]*#\+(?:begin_(\w+)|end_)")
 _UNDERLINE = re.compile(r"([=\-`:.'\"~^_*+#])\1{2,}[ \t]*$")
 
 
-def asciidoc_headings(text: str) -> Iterator[Heading]:
-    """Yield the lines that begin with ``==``, outside of listings."""
+def _marked_headings(text: str, mark: re.Pattern[str], block_mark: re.Pattern[str]) -> Iterator[Heading]:
+    """Yield the lines that begin with a mark, outside of blocks: one ends with the mark that begins it, or a bare."""
     block = ""
     for start, line in lines_of(text):
-        if match := _BLOCK.match(line):
-            block = "" if match[1] == block else block or match[1]
-        elif not block and (match := _ASCIIDOC.match(line)):
-            yield _heading(start, line, match.end(), len(match[1]))
-
-
-def org_headings(text: str) -> Iterator[Heading]:
-    """Yield the lines that begin with ``*``, outside of blocks."""
-    block = False
-    for start, line in lines_of(text):
-        if match := _ORG_BLOCK.match(line):
-            block = match[1].lower() == "begin"
-        elif not block and (match := _ORG.match(line)):
-            yield _heading(start, line, match.end(), len(match[1]))
+        if match := block_mark.match(line):
+            block = "" if match[1] in (None, block) else block or match[1]
+        elif not block and (match := mark.match(line)):
+            yield Heading(start + match.end(), start + len(line.rstrip()), len(match[1]))
 
 
 def rst_headings(text: str) -> Iterator[Heading]:
@@ -127,7 +118,8 @@ def rst_headings(text: str) -> Iterator[Heading]:
         is_title = title.strip() and (overlined or not title[0].isspace()) and not _UNDERLINE.match(title)
         if mark and alone and is_title and len(line.rstrip()) >= len(title.strip()):
             level = levels.setdefault((mark[1], overlined), len(levels) + 1)
-            yield _heading(before[0], title, len(title) - len(title.lstrip()), min(level, DEEPEST))
+            begin = before[0] + len(title) - len(title.lstrip())
+            yield Heading(begin, begin + len(title.strip()), min(level, DEEPEST))
         older, before = before, (start, line)
 
 
@@ -139,12 +131,8 @@ def lines_of(text: str) -> Iterator[tuple[int, str]]:
         start += len(line) + 1
 
 
-def _heading(start: int, line: str, skipped: int, level: int) -> Heading:
-    return Heading(start + skipped, start + len(line.rstrip()), level)
-
-
 BY_SUFFIX: dict[str, Callable[[str], Iterable[Heading]]] = {
     ".rst": rst_headings,
-    ".org": org_headings,
-    **dict.fromkeys((".adoc", ".asciidoc"), asciidoc_headings),
+    ".org": partial(_marked_headings, mark=_ORG, block_mark=_ORG_BLOCK),
+    **dict.fromkeys((".adoc", ".asciidoc"), partial(_marked_headings, mark=_ASCIIDOC, block_mark=_BLOCK)),
 }

@@ -2,7 +2,6 @@
 
 import re
 import warnings
-from bisect import bisect_left
 from collections.abc import Container, Iterator
 from typing import TYPE_CHECKING
 
@@ -31,21 +30,11 @@ def page_date(page: "Tag") -> str | None:
     for meta in page.find_all("meta", content=True):
         name = meta.get("property") or meta.get("name") or meta.get("itemprop") or meta.get("http-equiv")
         stated.setdefault(str(name).lower(), str(meta["content"]))
-    return stated_day(*map(stated.get, _NAMES)) or _linked_day(page) or _article_day(page)
-
-
-def _linked_day(page: "Tag") -> str | None:
-    scripts = page.find_all("script", type="application/ld+json", limit=10)
-    data = "\n".join(script.get_text() for script in scripts)
-    found = (name.search(data) for name in _LINKED_DATA)
-    return stated_day(*(match[1] for match in found if match))
-
-
-def _article_day(page: "Tag") -> str | None:
-    """Return the article's first date, or None if there are several articles, as none is the page's."""
-    articles = page.find_all("article", limit=2)
+    data = "\n".join(script.get_text() for script in page.find_all("script", type="application/ld+json", limit=10))
+    linked = (match[1] for name in _LINKED_DATA if (match := name.search(data)))
+    articles = page.find_all("article", limit=2)  # of several none is the page itself
     time = articles[0].find("time", datetime=True) if len(articles) == 1 else None
-    return stated_day(time["datetime"]) if time else None
+    return stated_day(*map(stated.get, _NAMES), *linked, time and time["datetime"])
 
 
 _CHARSET = re.compile(rb"""<meta[^>]{0,200}charset\s*=\s*["']?\s*([\w.:-]+)|encoding=["']([\w.:-]+)""", re.I)
@@ -163,13 +152,14 @@ def _pieces(page: "Tag", names: ColumnNames | None = None) -> Iterator[str]:
             yield _CELL_LINE if in_cell and tag.name in _MARKS else _MARKS.get(tag.name, ("", ""))[1]
             open_tags.pop()
         elif isinstance(child, Tag):
-            if not _is_left_out(child, in_article > 0, text_ancestors) and not (names and names.is_head(child)):
+            if not _is_left_out(child, in_article > 0, text_ancestors) and not (names and id(child) in names.heads):
                 preformatted += child.name == "pre"
                 in_article += child.name in _ARTICLES
                 raised += child.name == "sup"
                 yield _CELL_LINE if in_cell and child.name in _MARKS else _MARKS.get(child.name, ("", ""))[0]
                 if names and child.name in CELLS:
-                    name, in_cell = names.before(child), names.is_in_row(child)
+                    name = names.before.get(id(child), "")
+                    in_cell = id(child) in names.before and not child.find("table")
                 open_tags.append((child, iter(child.contents)))
         elif isinstance(child, NavigableString) and not isinstance(child, PreformattedString):
             string = clean(child)
@@ -207,16 +197,7 @@ def _is_hidden(tag: "Tag") -> bool:
     if tag.name in _NON_TEXT or tag.has_attr("hidden"):
         return True
     style = str(tag.get("style", ""))
-    return bool(style) and (_HIDDEN.search(style) is not None or _is_cut_off(style))
-
-
-def _is_cut_off(style: str) -> bool:
-    """True if the style sets a size of zero and, later on the same line, hides overflow."""
-    lines = [match.start() for match in re.finditer("\n", style)]
-    cuts = {bisect_left(lines, cut.start()): cut.start() for cut in _CUT_OFF.finditer(style)}  # the last on each line
-    return bool(cuts) and any(
-        cuts.get(bisect_left(lines, size.end()), -1) >= size.end() for size in _NO_SIZE.finditer(style)
-    )
+    return _HIDDEN.search(style) is not None or bool(_NO_SIZE.search(style) and _CUT_OFF.search(style))
 
 
 def _lay_out(text: str) -> tuple[str, list[Heading]]:
@@ -248,18 +229,15 @@ def _separator(marks: str) -> str:
     """Return the separator of two strings, given the marks between them."""
     if not marks.replace(_CELL_LINE, "").strip():
         return " / "
-    cell = block = continues = False
+    last = marks.rpartition(_ITEM_END)[2]
+    if _CELL_END in last and _ITEM not in last:  # where a row begins, it ends an empty cell
+        return " | "
+    block = continues = False
     for mark in marks:
-        if mark == _CELL_END:
-            cell = True
-        elif mark in (_ITEM, _ITEM_END):
-            cell = False
         if mark in (_ITEM, _HEADING_END):
             continues = True  # a paragraph in an item or under its heading follows without a blank line
         elif mark == _ITEM_END:
             block = False
         elif mark == _BLOCK and not continues:
             block = True
-    if cell:
-        return " | "
     return "\n\n" if block else "\n"

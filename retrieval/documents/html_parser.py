@@ -1,4 +1,4 @@
-"""Parse a web page in linear time, however its tags are left open."""
+"""Parse a web page in linear time, however its tags are left open, and end those that need no end tag in HTML."""
 
 from collections import Counter
 from typing import Any
@@ -8,6 +8,11 @@ from bs4.builder._htmlparser import BeautifulSoupHTMLParser, HTMLParserTreeBuild
 
 _SCAN_BUDGET = 80_000_000  # characters that may be scanned for missing ends of tags,
 _SCANS = 16  # plus so many times the length of the page
+_CELL = ("td", "th", "p")
+_ROW = (*_CELL, "tr", "caption")
+_GROUP = (*_ROW, "thead", "tbody", "tfoot")
+# The tags that another one ends, in the same table.
+_ENDED = {"p": ("p",), "td": _CELL, "th": _CELL, "tr": _ROW, **dict.fromkeys(("thead", "tbody", "tfoot"), _GROUP)}
 _TAG_COST = 8  # times a scan for the end of a start tag is slower than one for a comment's
 
 
@@ -20,7 +25,26 @@ def parse_page(text: str) -> BeautifulSoup:
 
 
 class _Page(BeautifulSoup):
-    """A tree that a string is put into in constant time, however deep."""
+    """A tree that a string is put into in constant time, however deep; its cells and paragraphs end by themselves."""
+
+    def reset(self) -> None:
+        self._open: list[str] = []  # those of tables, and paragraphs
+        super().reset()
+
+    def pushTag(self, tag: Tag) -> None:  # noqa: N802 - as Beautiful Soup names it
+        super().pushTag(tag)
+        if tag.name in _GROUP or tag.name == "table":
+            self._open.append(tag.name)
+
+    def popTag(self) -> Tag | None:  # noqa: N802
+        if self.currentTag is not None and self._open and self.currentTag.name == self._open[-1]:
+            self._open.pop()
+        return super().popTag()
+
+    def handle_starttag(self, name: str, *arguments: Any, **named: Any) -> Tag | None:
+        while self._open and self._open[-1] in _ENDED.get(name, ()):
+            self.handle_endtag(self._open[-1])
+        return super().handle_starttag(name, *arguments, **named)
 
     def _linkage_fixer(self, el: Tag) -> None:
         """Leave out a search of all parents for what follows a new string: while a page is parsed nothing does."""

@@ -43,18 +43,10 @@ _PDF = b"%PDF-"
 LARGEST = 200_000_000  # bytes: parsing needs several copies in memory
 
 
-def _csv(data: bytes) -> Loaded:
-    return Loaded(read_csv(_text_of(data)))
-
-
 def _markdown(data: bytes) -> Loaded:
     plain = _text_of(data)
     text, title, headings = read_markdown(plain)
     return with_cells(Loaded.of(text, headings, front_matter_date(plain), title))
-
-
-def _page(data: bytes) -> Loaded:
-    return with_cells(read_page(decode(data, declared_encoding(data))))
 
 
 def _plain(data: bytes, find: Callable[[str], Iterable[Heading]] = lambda text: ()) -> Loaded:
@@ -80,8 +72,10 @@ _READERS: dict[str, Callable[[bytes], Loaded]] = {
     **dict.fromkeys(
         (".jsonl", ".ndjson"), lambda data: read_jsonl(_decoded(data))
     ),  # a separator in a string ends no line
-    **dict.fromkeys((".csv", ".tsv"), _csv),
-    **dict.fromkeys((".html", ".htm", ".xhtml"), _page),
+    **dict.fromkeys((".csv", ".tsv"), lambda data: Loaded(read_csv(_text_of(data)))),
+    **dict.fromkeys(
+        (".html", ".htm", ".xhtml"), lambda data: with_cells(read_page(decode(data, declared_encoding(data))))
+    ),
     **dict.fromkeys((".md", ".markdown", ".mkd"), _markdown),
     **dict.fromkeys((".txt", ".text", ".log"), _plain),
     **{suffix: partial(_plain, find=find) for suffix, find in BY_SUFFIX.items()},

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from retrieval.documents.decode import MOST_ADDED, named_cells
+from retrieval.documents.decode import MOST_ADDED, column_name, named_cells
 from retrieval.documents.headings import Heading, lines_of, plain_title
 
 _FRONT_MATTER = re.compile(r"\s*(---|\+\+\+)[ \t]*\n(.{0,20000}?)\n\1[ \t]*(?:\n|$)", re.S)  # YAML or TOML
@@ -106,7 +106,7 @@ def _heads(line: str, below: tuple[int, str, bool]) -> Sequence[str]:
     if not all(map(_DELIMITER.fullmatch, delimiters)):
         return []
     cells = _cells(line)
-    return [plain_title(cell) for cell in cells] if len(cells) == len(delimiters) and any(cells) else []
+    return [column_name(cell) for cell in cells] if len(cells) == len(delimiters) and any(cells) else []
 
 
 def _cells(line: str) -> list[str]:

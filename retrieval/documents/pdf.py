@@ -29,10 +29,6 @@ class EncryptedError(ValueError):
     """The document needs a password other than the empty one, or a cipher that is not known."""
 
 
-class DamagedError(ValueError):
-    """The document cannot be opened."""
-
-
 LINE_END_HYPHEN = "\x02"  # pdfium's mark
 _HYPHEN = re.compile(rf"(?<=\w){LINE_END_HYPHEN}(?=\w)")
 _LOCKED = "is encrypted: save it without a password, for example with qpdf --decrypt"
@@ -43,16 +39,16 @@ _PASSWORD, _SECURITY = 4, 5  # FPDF_ERR_PASSWORD, FPDF_ERR_SECURITY
 def pages_by_pdfium(data: bytes) -> Pages:
     """Return the text within each page's visible box.
 
-    Raises ``EncryptedError`` and ``DamagedError``.
+    Raises ``EncryptedError``, and ``PdfiumError`` for a document that it cannot open.
     """
     from pypdfium2 import PdfDocument, PdfiumError  # type: ignore[import-untyped]
 
     try:
         document = PdfDocument(data)
     except PdfiumError as error:
-        if error.err_code in (_PASSWORD, _SECURITY):
-            raise EncryptedError(_LOCKED if error.err_code == _PASSWORD else _UNKNOWN_CIPHER) from error
-        raise DamagedError(str(error)) from error
+        if error.err_code not in (_PASSWORD, _SECURITY):
+            raise
+        raise EncryptedError(_LOCKED if error.err_code == _PASSWORD else _UNKNOWN_CIPHER) from error
     pages = Pages()
     with document:
         for index in range(len(document)):
@@ -122,7 +118,8 @@ def unwrap(pages: Sequence[str]) -> list[str]:
 
 def _unwrap_page(page: str, words: set[str]) -> str:
     lines = [re.sub(r"[ \t]+", " ", line).strip() for line in page.split("\n")]
-    full = _full_length([line for line in lines if line])
+    lengths = [len(line) for line in lines if line]
+    full = quantiles(lengths, n=10, method="inclusive")[-1] if len(lengths) > 1 else float("inf")  # of a full line
     paragraphs: list[list[str]] = []
     previous = ""
     for line in lines:
@@ -132,12 +129,6 @@ def _unwrap_page(page: str, words: set[str]) -> str:
             paragraphs.append([line])
         previous = line
     return re.sub(r"\n{3,}", "\n\n", "\n".join(map("".join, paragraphs))).strip()
-
-
-def _full_length(lines: list[str]) -> float:
-    """Return the estimated length of a full line of the page: the 90th percentile."""
-    lengths = [len(line) for line in lines]
-    return quantiles(lengths, n=10, method="inclusive")[-1] if len(lengths) > 1 else float("inf")
 
 
 def _continues(previous: str, line: str, full: float) -> bool:
@@ -205,9 +196,11 @@ def _pages(data: bytes) -> Pages:
 
     pdfium does not report these. Text that pypdf finds on them is not used: pdfium skipped it as it is not visible.
     """
+    from pypdfium2 import PdfiumError
+
     try:
         pages = pages_by_pdfium(data)
-    except DamagedError:
+    except PdfiumError:
         return pages_by_pypdf(data)
     empty = [number for number, text in enumerate(pages.texts, 1) if not text.strip()][:_RECHECKED]
     if empty:

@@ -8,7 +8,7 @@ The passages of a PDF are of one page each, and so are their quotes.
 import ctypes
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from itertools import groupby
 from typing import Any, NamedTuple
@@ -102,10 +102,16 @@ def _opened(data: bytes, page: int) -> Iterator[Any]:
 
 def _glyphs(page: Any) -> list[_Glyph]:
     """Return the characters on the page that are no white space, as ``pages_by_pdfium`` reads them: none beside it."""
-    from pypdfium2 import raw
+    from pypdfium2 import PdfPosConv, raw
 
     left, bottom, right, top = page.get_bbox()
-    displayed = _display_of(page)
+    width, height = page.get_size()
+    convert = PdfPosConv(page, (0, 0, _EXACT, _EXACT, 0)).to_bitmap
+
+    def displayed(x: float, y: float) -> tuple[float, float]:
+        across, down = convert(x, y)
+        return across * width / _EXACT, down * height / _EXACT
+
     x, y = ctypes.c_double(), ctypes.c_double()
     glyphs: list[_Glyph] = []
     word = line = high = 0
@@ -133,20 +139,6 @@ def _glyphs(page: Any) -> list[_Glyph]:
             glyphs.append(_Glyph(_letters(character), edges, across, down, word, line))
             line += character == LINE_END_HYPHEN
     return glyphs
-
-
-def _display_of(page: Any) -> Callable[[float, float], tuple[float, float]]:
-    """Return the function from a page's own coordinates to points from the left and top, as it is displayed."""
-    from pypdfium2 import PdfPosConv
-
-    width, height = page.get_size()
-    convert = PdfPosConv(page, (0, 0, _EXACT, _EXACT, 0)).to_bitmap
-
-    def displayed(x: float, y: float) -> tuple[float, float]:
-        across, down = convert(x, y)
-        return across * width / _EXACT, down * height / _EXACT
-
-    return displayed
 
 
 def _letters(text: str) -> str:

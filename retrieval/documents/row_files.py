@@ -27,15 +27,14 @@ def read_csv(text: str) -> list[Section]:
     """Return a section of ``column: value`` lines for each row that holds a value, with the places of its cells.
 
     What stands above the header is a section without a row. Rows count from 1 below the header, without blank lines. A
-    value that is a printed list of strings becomes its items, with a blank line between them. Raises ``ValueError``,
+    value that is a printed list of strings becomes its items, with a blank line between them. Raises ``NoTextError``,
     whose message completes a sentence that begins with the file's name.
     """
-    separator, text = _declared_separator(text)
+    declared = re.match(r'"?sep=([,;\t|])"?\n', text)  # as spreadsheets write it
+    text = text[declared.end() :] if declared else text
     limit = csv.field_size_limit(_FIELD_LIMIT)
     try:
-        records = list(_records(text, separator or find_separator(text)))
-    except csv.Error as error:
-        raise ValueError(f"is not a table of separated values ({error}): export it anew") from error
+        records = list(_records(text, declared[1] if declared else find_separator(text)))
     finally:
         csv.field_size_limit(limit)
     if not records:
@@ -51,15 +50,31 @@ def read_csv(text: str) -> list[Section]:
 
 def _records(text: str, separator: str) -> Iterator[list[str]]:
     """Yield the records that are not blank, with stripped cells."""
-    for record in csv.reader(io.StringIO(text, newline=""), delimiter=separator, skipinitialspace=True):
+    for record in _read(list(io.StringIO(text)), separator):
         if any(cell.strip() for cell in record):
             yield [cell.strip() for cell in record]
 
 
-def _declared_separator(text: str) -> tuple[str | None, str]:
-    """Return the separator of a first line such as ``sep=;``, if there is one, and the rest of the text."""
-    match = re.match(r'"?sep=([,;\t|])"?\n', text)
-    return (match[1], text[match.end() :]) if match else (None, text)
+def _read(lines: list[str], separator: str) -> Iterator[list[str]]:
+    """Yield the records of lines; a quote that begins a cell and nothing ends, as in ``"5 inches``, is just a sign."""
+    begin = 0
+    while begin < len(lines):
+        reader = csv.reader(
+            map(lines.__getitem__, range(begin, len(lines))), delimiter=separator, skipinitialspace=True, strict=True
+        )
+        end = begin
+        try:
+            for record in reader:
+                yield record
+                end = begin + reader.line_num
+        except csv.Error:  # at that quote, or at what follows one that ends a cell, which makes the cell longer
+            line = lines[end].rstrip("\n") + "\n"
+            (record,) = csv.reader([line], delimiter=separator, skipinitialspace=True)
+            if record[-1].endswith("\n"):
+                (record,) = csv.reader([line], delimiter=separator, quoting=csv.QUOTE_NONE)
+            yield record
+            end += 1
+        begin = end
 
 
 def find_separator(text: str) -> str:

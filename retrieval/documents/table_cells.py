@@ -1,42 +1,45 @@
 """Find the cells of tables in a text whose readers wrote each row on a line, as ``column: value | column: value``."""
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import groupby
+from operator import itemgetter
 
+from retrieval.documents.decode import AFTER_NAME, BETWEEN_CELLS, LONGEST_NAME
 from retrieval.documents.headings import lines_of
-from retrieval.documents.loaded import CELLS, Cell, Loaded
+from retrieval.documents.loaded import CELLS, Cell, Loaded, Section
 
-_BETWEEN, _AFTER_NAME = " | ", ": "
 _FEWEST = 2  # cells of a row, and rows of a table; one cell alone is a row if other rows name its column
-_LONGEST_NAME = 80  # characters
+_MOST = 5_000_000  # characters of JSON that tell of cells: with more, a text counts as one without tables
 
 
 def with_cells(loaded: Loaded) -> Loaded:
     """Return what was read with the places of the cells of its tables."""
     sections = []
     for section in loaded.sections:
-        cells = list(cells_of(section.text))
-        sections.append(replace(section, extra={**(section.extra or {}), CELLS: cells}) if cells else section)
+        cells = list(_cells_of(section))
+        if cells and len(json.dumps(cells)) <= _MOST:
+            section = replace(section, extra={**(section.extra or {}), CELLS: cells})
+        sections.append(section)
     return replace(loaded, sections=sections)
 
 
-def cells_of(text: str) -> Iterator[Cell]:
-    """Yield the cells of tables, whose rows stand on lines one after the other.
+def _cells_of(section: Section) -> Iterator[Cell]:
+    """Yield the cells of tables, whose rows stand without a blank line or heading between them.
 
-    A table is left out if a row of it names a column twice: a cell may have been written so as to look like two.
+    Another line between them, such as a title across all columns, is no row. A table is left out if a row of it names a
+    column twice: a cell may have been written so as to look like two.
     """
-    if _BETWEEN not in text:
+    text = section.text
+    if BETWEEN_CELLS not in text:
         return
-    rows = [_row(start, line) for start, line in lines_of(text)]
-    named = {name for cells in rows if len(cells) >= _FEWEST for name in _names(text, cells)}
-
-    def is_row(cells: list[tuple[int, int, int]]) -> bool:
-        return len(cells) >= _FEWEST or not named.isdisjoint(_names(text, cells))
-
+    headings = {text.rfind("\n", 0, one.start) + 1 for one in section.headings}
+    lines = [(bool(line.strip()) and start not in headings, _row(start, line)) for start, line in lines_of(text)]
+    named = {name for _, cells in lines if len(cells) >= _FEWEST for name in _names(text, cells)}
     row = 0
-    for table, (is_table, lines) in enumerate(groupby(rows, key=is_row)):
-        found = list(lines) if is_table else []
+    for table, (_, block) in enumerate(groupby(lines, key=itemgetter(0))):
+        found = [cells for _, cells in block if len(cells) >= _FEWEST or not named.isdisjoint(_names(text, cells))]
         is_whole = all(len(set(one)) == len(one) for one in (_names(text, cells) for cells in found))
         if len(found) >= _FEWEST and is_whole and any(len(cells) >= _FEWEST for cells in found):
             for cells in found:
@@ -52,9 +55,9 @@ def _row(begin: int, line: str) -> list[tuple[int, int, int]]:
     """Return where each cell's name begins and ends, and the cell ends; nothing for a line that is no row."""
     cells: list[tuple[int, int, int]] = []
     begin += len(line) - len(line.lstrip())
-    for part in line.strip().split(_BETWEEN):
-        name, colon, _ = part.partition(_AFTER_NAME)
-        named = len(name) if colon and len(name) <= _LONGEST_NAME else -len(_AFTER_NAME)  # before a cell without a name
+    for part in line.strip().split(BETWEEN_CELLS):
+        name, colon, _ = part.partition(AFTER_NAME)
+        named = len(name) if colon and len(name) <= LONGEST_NAME else -len(AFTER_NAME)  # before a cell without a name
         cells.append((begin, begin + named, begin + len(part)))
-        begin += len(part) + len(_BETWEEN)
+        begin += len(part) + len(BETWEEN_CELLS)
     return cells if any(middle > start for start, middle, _ in cells) else []

@@ -20,6 +20,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from itertools import accumulate, groupby
+from operator import add
 from pathlib import Path
 from typing import IO, Any, Literal, NamedTuple
 
@@ -37,7 +38,7 @@ except ImportError:  # Windows has no resource limits: only the parent's timeout
 FRAME = 8_000_000  # bytes of JSON in one frame
 NO_MEMORY = 70  # exit code of a reader without memory for a reply
 SECTION = 100  # characters that a section counts for at least: many small ones need memory, too
-_BATCH = 1_000_000  # characters per frame of text, unless one section alone has more
+_BATCH = 1_000_000  # characters of two frames, unless one section alone has more
 _OPEN_FILES = 64
 _GRACE = 10  # seconds beyond the parent's timeout
 _WORN = 256_000_000  # bytes of growth, beyond which a reader is replaced before the next file
@@ -253,15 +254,20 @@ def needs_memory(name: str, memory: int) -> str:
 
 def _batches(name: str, loaded: Loaded, rules: Rules) -> Iterator[tuple[bytes, bytes]]:
     """Yield batches of sections as (frame of metadata, frame of text)."""
-    counted, headers = list(accumulate(max(len(section.text), SECTION) for section in loaded.sections)), 0
-    for _, numbered in groupby(zip(counted, loaded.sections, strict=True), key=lambda pair: pair[0] // _BATCH):
-        batch = [section for _, section in numbered]
-        metadata = [[len(part.text), part.page, part.row, part.date, part.extra, part.headings] for part in batch]
-        header = json.dumps({"sections": metadata}, allow_nan=False).encode()
+    told = [
+        json.dumps([len(one.text), one.page, one.row, one.date, one.extra, one.headings], allow_nan=False)
+        for one in loaded.sections
+    ]
+    counted = [max(len(section.text), SECTION) for section in loaded.sections]
+    total, headers = sum(counted), 0
+    sizes = accumulate(map(add, counted, map(len, told)))
+    for _, batch in groupby(zip(sizes, told, loaded.sections, strict=True), key=lambda one: one[0] // _BATCH):
+        _, metadata, sections = zip(*batch, strict=True)
+        header = f'{{"sections": [{", ".join(metadata)}]}}'.encode()
         headers += len(header)
-        if counted[-1] > rules.text or headers > rules.text or len(header) > FRAME:
+        if max(total, headers) > rules.text:
             raise UnreadableDocument(f"{name} gives more than {rules.text:,} characters: split it into smaller files.")
-        yield header, "".join(part.text for part in batch).encode("utf-8", "replace")
+        yield header, "".join(section.text for section in sections).encode("utf-8", "replace")
 
 
 def _memory(statm: int | None, field: int) -> int:

@@ -4,8 +4,7 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
-from queue import SimpleQueue
-from threading import Condition, RLock, Thread, current_thread
+from threading import Condition, Lock, RLock, Thread, current_thread
 
 from core.errors import RequestError
 from retrieval.sandbox.child import SECTION
@@ -17,6 +16,7 @@ __all__ = ["ReadLimits", "Readers", "Reading"]
 _PREFETCH = 4  # files per worker
 _PREFETCH_TEXT = 64_000_000  # characters of finished text
 _MOST_WORKERS = 4
+_WAIT = 1.0  # seconds, after which the caller sees a signal that did not end its wait
 _LIMITS = ReadLimits()
 
 
@@ -77,19 +77,20 @@ class _Run:
     """One call of ``read``, with a thread per process.
 
     Ctrl-C may interrupt the caller between any two steps of Python code, and ``Condition`` has such steps between
-    taking its lock and the block that releases it. So the caller takes the lock itself, and waits on a queue; both are
-    written in C.
+    taking its lock and the block that releases it. So the caller takes the lock itself, and waits for another; both are
+    written in C. A signal that comes to another thread, or just before the wait begins, does not end it.
     """
 
     def __init__(self, paths: Sequence[bytes], processes: Sequence[ReaderProcess]) -> None:
         self._paths = paths
+        self._processes = processes
         self._lock = RLock()
         self._changed = Condition(self._lock)  # what the threads wait on
-        self._news: SimpleQueue[None] = SimpleQueue()  # what the caller waits on
+        self._no_news = Lock()  # what the caller waits for
+        self._no_news.acquire()
         self._next = 0  # index of the next file to read
         self._consumed = 0  # number of files that the caller has received
         self._done: dict[int, Reading | Exception] = {}
-        self._busy: set[ReaderProcess] = set()
         self._stopped = False
         self._prefetch = _PREFETCH * len(processes)
         self._threads = [Thread(target=self._work, args=(process,), daemon=True) for process in processes]
@@ -105,7 +106,7 @@ class _Run:
     def wait_for(self, index: int) -> Reading:
         """Wait for the file with this index and return its outcome."""
         while (outcome := self._take(index)) is None:
-            self._news.get()
+            self._no_news.acquire(timeout=_WAIT)
         if isinstance(outcome, Exception):
             raise outcome
         return outcome
@@ -120,40 +121,42 @@ class _Run:
             return self._done.pop(index, None)
 
     def stop(self) -> None:
-        """Discard what is not consumed yet, and kill the busy processes."""
+        """Discard what is not consumed yet, and kill the processes if they may be busy."""
         with self._lock:
             self._stopped = True
             self._done.clear()
-            for process in self._busy:
+            for process in self._processes if self._consumed < len(self._paths) else ():
                 process.kill()
-            self._changed.notify_all()
-        self._news.put(None)
+            self._notify()
         for thread in self._threads:
             if thread.ident is not None and thread is not current_thread():
                 thread.join()
 
     def _work(self, process: ReaderProcess) -> None:
-        while (index := self._next_index(process)) is not None:
+        while (index := self._next_index()) is not None:
             try:
                 outcome: Reading | Exception = process.read(self._paths[index])
             except Exception as error:  # noqa: BLE001 - raised again in wait_for
                 outcome = error
             with self._lock:
-                self._busy.discard(process)
                 if not self._stopped:
                     self._done[index] = outcome
-                self._changed.notify_all()
-            self._news.put(None)
+                self._notify()
         if process.killed:
             process.close()
 
-    def _next_index(self, process: ReaderProcess) -> int | None:
+    def _notify(self) -> None:
+        """Wake the threads and the caller."""
+        self._changed.notify_all()
+        if self._no_news.locked():
+            self._no_news.release()
+
+    def _next_index(self) -> int | None:
         """Wait until the next file may be read; return its index, or None when there is none left."""
         with self._lock:
             self._changed.wait_for(self._may_continue)
             if self._stopped or self._next == len(self._paths):
                 return None
-            self._busy.add(process)
             self._next += 1
             return self._next - 1
 

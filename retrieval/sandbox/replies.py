@@ -44,11 +44,6 @@ class Reading:
     page: PageQuote | PagePicture | None = None
 
 
-def _on_one_line(value: str) -> str:
-    """Return a sentence for people."""
-    return shortened(value[: 2 * _REASON], _REASON)
-
-
 def _on_page(edges: Rectangle) -> Rectangle:
     if not (0 <= edges.left < edges.right <= 1 and 0 <= edges.top < edges.bottom <= 1):
         raise ValueError("a rectangle beyond the page")
@@ -60,7 +55,7 @@ def _storable(extra: dict[str, Any]) -> dict[str, Any]:
     return extra
 
 
-_Sentence = Annotated[str, AfterValidator(_on_one_line)]
+_Sentence = Annotated[str, AfterValidator(lambda value: shortened(value[: 2 * _REASON], _REASON))]
 _Day = Annotated[str, Field(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$")]
 _Number = Annotated[int, Field(ge=0, lt=1 << 53)]
 _Extra = Annotated[dict[str, Any], AfterValidator(_storable)]

@@ -1,7 +1,6 @@
 """Documents that hang, crash, fill the memory or take over their reader cost only themselves."""
 
 import hashlib
-import io
 import json
 import os
 import re
@@ -11,7 +10,6 @@ import subprocess
 import sys
 import threading
 import time
-import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -56,11 +54,9 @@ LONG = "bad.txt gives more than 2,000,000 characters: split it into smaller file
 # What a parser could be made to do, and what is then said of "bad.txt".
 MISDEEDS = {
     "hangs": ("exec('while True: pass')", SLOW),
-    "hangs asleep": ("time.sleep(999)", SLOW),
     "hangs in C": ("re.match('(a+)+b', 'a' * 99)", SLOW),
     "aborts": ("os.abort()", CRASHED),
     "exits": ("sys.exit()", CRASHED),
-    "is killed": ("os.kill(os.getpid(), signal.SIGKILL)", CRASHED),
     "fills the memory": ("kept = [bytearray(10_000_000) for _ in range(300)]", LARGE),
     "fills the memory behind a parser's back": (
         "exec('try: kept = bytearray(3_000_000_000)\\nexcept Exception as error: raise ValueError() from error')",
@@ -83,7 +79,7 @@ def test_a_document_that_misbehaves_is_failed_and_the_next_is_read(tmp_path: Pat
     body = f"""
         def parse(path, data):
             if path.stem == "bad": {statement}
-            return text(path.stem)
+            return text(os.getpid())
     """
     paths = write(tmp_path / "d", ["a.txt", "bad.txt", "b.txt"])
     seconds = 2 if misdeed.startswith("hangs") else 60  # a busy machine takes its time to fill memory
@@ -91,7 +87,7 @@ def test_a_document_that_misbehaves_is_failed_and_the_next_is_read(tmp_path: Pat
     first, bad, last = read(paths, limits, child(tmp_path, body))
     assert (bad.status, bad.reason) == ("failed", reason)
     assert (bad.sha256, bad.size, bad.loaded) == (hash_of(paths[1]), 16, None)
-    assert [text(first), text(last)] == ["a", "b"]
+    assert (text(first) == text(last)) == (reason == LONG)  # else another process reads on
 
 
 def test_a_file_waits_for_a_module_that_is_not_installed(tmp_path: Path) -> None:
@@ -108,16 +104,6 @@ def test_what_has_no_memory_left_to_answer_with_says_so_by_its_end(tmp_path: Pat
     """
     (reading,) = read(write(tmp_path / "d", ["a.txt"]), None, child(tmp_path, body))
     assert reading.reason == "a.txt needs more than 2 GB of memory to read: split it, or leave it out."
-
-
-def test_what_has_filled_the_memory_is_read_on_by_another_process(tmp_path: Path) -> None:
-    body = """
-        def parse(path, data):
-            if path.stem == "bad": bytearray(3_000_000_000)
-            return text(os.getpid())
-    """
-    first, _, last = read(write(tmp_path / "d", ["a.txt", "bad.txt", "b.txt"]), None, child(tmp_path, body))
-    assert text(first) != text(last)
 
 
 def test_a_reader_that_hangs_ends_by_itself_when_its_parent_is_gone(tmp_path: Path) -> None:
@@ -360,14 +346,15 @@ sys.path.insert(0, {checkout!r})
 from retrieval.sandbox.pool import Readers
 with Readers(workers=1, command={command!r}) as readers:
     for reading in readers.read({paths!r}):
+        {first}
         print(reading.loaded.sections[0].text, flush=True)
     {then}
 """
 
 
-def parent(tmp_path: Path, body: str, then: str = "") -> "subprocess.Popen[bytes]":
+def parent(tmp_path: Path, body: str, *, first: str = "", then: str = "") -> "subprocess.Popen[bytes]":
     paths = write(tmp_path / "d", ["a.txt", "b.txt"])
-    program = PARENT.format(checkout=CHECKOUT, command=child(tmp_path, body), paths=paths, then=then)
+    program = PARENT.format(checkout=CHECKOUT, command=child(tmp_path, body), paths=paths, first=first, then=then)
     return subprocess.Popen(
         [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
     )
@@ -384,7 +371,7 @@ def busy(statement: str) -> str:
 
 
 def test_an_idle_reader_does_not_outlive_its_parent(tmp_path: Path) -> None:
-    with parent(tmp_path, busy("pass"), "signal.pause()") as process:
+    with parent(tmp_path, busy("pass"), then="signal.pause()") as process:
         assert process.stdout
         number = int(process.stdout.readline())
         process.stdout.readline()
@@ -400,8 +387,9 @@ def test_an_idle_reader_does_not_outlive_its_parent(tmp_path: Path) -> None:
         assert not left
 
 
-def test_ctrl_c_ends_a_reader_quietly(tmp_path: Path) -> None:
-    with parent(tmp_path, busy("while True: pass")) as process:
+@pytest.mark.parametrize("first", ["", "signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])"])
+def test_ctrl_c_ends_a_reader_quietly_whichever_thread_it_comes_to(tmp_path: Path, first: str) -> None:
+    with parent(tmp_path, busy("while True: pass"), first=first) as process:
         assert process.stdout
         number = int(process.stdout.readline())
         os.killpg(process.pid, signal.SIGINT)
@@ -414,7 +402,7 @@ def test_ctrl_c_ends_a_reader_quietly(tmp_path: Path) -> None:
 def test_ctrl_c_that_the_parent_survives_does_not_reach_the_reader(tmp_path: Path) -> None:
     then = "signal.signal(signal.SIGINT, lambda *_: None); os.killpg(0, signal.SIGINT); "
     then += "[print(one.loaded.sections[0].text) for one in readers.read([reading.path])]"
-    with parent(tmp_path, busy("pass"), then) as process:
+    with parent(tmp_path, busy("pass"), then=then) as process:
         out, _ = process.communicate(timeout=PATIENCE)
     assert len(out.split()) == 3
     assert len(set(out.split())) == 1
@@ -436,14 +424,6 @@ def deflated(megabytes: int, piece: bytes = b"\0") -> bytes:
     return b"".join(squeeze.compress(block) for _ in range(megabytes)) + squeeze.flush()
 
 
-def word(document: bytes) -> bytes:
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("[Content_Types].xml", "<Types/>")
-        archive.writestr("word/document.xml", document)
-    return out.getvalue()
-
-
 LAUGHS = b"<!DOCTYPE a [<!ENTITY b0 'ha'>%s]><a>&b30;</a>" % b"".join(
     b"<!ENTITY b%d '&b%d;&b%d;'>" % (number, number - 1, number - 1) for number in range(1, 31)
 )
@@ -458,8 +438,6 @@ HOSTILE: dict[str, Callable[[], bytes]] = {  # made when needed: some take a sec
     "arrays without end.pdf": lambda: pdf_of(CATALOG, PAGES, PAGE[:-2] + b"/A " + b"[" * 200_000 + b">>"),
     "billions of pages.pdf": lambda: pdf_of(CATALOG, b"<< /Type /Pages /Kids [] /Count 2000000000 >>"),
     "entities.xhtml": lambda: LAUGHS,
-    "entities.docx": lambda: word(LAUGHS),
-    "white space.docx": lambda: word(b"<w>" + b" " * 300_000_000 + b"</w>"),
     "tags without end.html": lambda: b"<div>" * 1_000_000,
     "one cell.csv": lambda: b'a,"' + b"b," * 10_000_000,
     "lists within lists.csv": lambda: b"a,b\n['" + b"[" * 900_000 + b"'],c\n",

@@ -82,6 +82,15 @@ def test_cells_are_read_as_they_are_written(cells: Sequence[str], values: Sequen
     assert tables.kind_of(cells)[1] == values
 
 
+@pytest.mark.parametrize("last", ["Total:,,5475", "Gesamt,27,5.475"])
+def test_a_row_that_adds_up_the_others_is_none_of_them(last: str) -> None:
+    text = "Year,Bottles,Price\n2021,3,1200\n2022,12,900\n2023,12,3375\n"
+    assert asked("SELECT COUNT(*) FROM data", text + last).result == ["3"]
+    assert asked("SELECT year FROM data ORDER BY price DESC LIMIT 1", text + last).result == ["Year: 2023, Price: 3375"]
+    for other in ("Total,4,990", "Other,27,5475"):
+        assert asked("SELECT COUNT(*) FROM data", text + other).result == ["4"]
+
+
 def test_a_cell_with_a_mark_has_a_value_and_the_note_below_the_table() -> None:
     page = b"""<table><tr><th>Ferry</th><th>Seats</th></tr><tr><td>Alder</td><td>120<sup>1</sup></td></tr>
         <tr><td>Birch*</td><td>48</td></tr></table>

@@ -33,10 +33,6 @@ def test_only_a_plausible_day_is_one(stated: object, day: str | None) -> None:
     assert stated_day(stated) == day
 
 
-def test_the_first_plausible_day_counts() -> None:
-    assert stated_day("0000-00-00", "2024-05-06", "2020-01-01") == "2024-05-06"
-
-
 @pytest.mark.parametrize(
     ("created", "modified", "day"),
     [

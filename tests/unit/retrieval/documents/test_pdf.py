@@ -3,11 +3,12 @@ from datetime import date
 from pathlib import Path
 
 import pytest
+from pypdfium2 import PdfiumError  # type: ignore[import-untyped]
 
 from benchmarks.documents import load
 from core.errors import UnreadableDocument
 from retrieval.documents.load import parse
-from retrieval.documents.pdf import DamagedError, EncryptedError, Pages, pages_by_pdfium, pages_by_pypdf, unwrap
+from retrieval.documents.pdf import EncryptedError, Pages, pages_by_pdfium, pages_by_pypdf, unwrap
 from tests.unit.retrieval.documents.pdfs import drawn, encrypted, pdf
 from tests.unit.retrieval.documents.processor_time import bounded
 
@@ -98,7 +99,7 @@ def test_text_beside_the_page_is_left_out() -> None:
 
 def test_what_pdfium_cannot_open_is_read_with_pypdf() -> None:
     broken = b"\n" * 1_100 + pdf(["Readable."])  # pdfium seeks the head in the first 1,024 bytes
-    with pytest.raises(DamagedError):
+    with pytest.raises(PdfiumError):
         pages_by_pdfium(broken)
     assert parse(Path("a.pdf"), broken).sections[0].text == "Readable."
 

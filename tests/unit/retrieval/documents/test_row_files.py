@@ -39,12 +39,19 @@ TABLES = {
         'a,b\r\n"line one\r\nline ""two"", still",x\r\n',
         ['a: line one\nline "two", still\nb: x'],
     ),
+    "a quote that nothing ends takes no other cells": (
+        'a\tb\n5" pipe\t1\n"6 pipe\t2\n"7 pipe\t3\n"Best" pipe\t4\n"x\ny"\t5\n8\t"',
+        [
+            'a: 5" pipe\nb: 1',
+            'a: "6 pipe\nb: 2',
+            'a: "7 pipe\nb: 3',
+            "a: Best pipe\nb: 4",
+            "a: x\ny\nb: 5",
+            'a: 8\nb: "',
+        ],
+    ),
     "the separator line of spreadsheets is obeyed": ("sep=;\na;b\n1,5;2\n", ["a: 1,5\nb: 2"]),
     "long and short rows lose nothing": ("a,b\n1,2,3\n4\n", ["a: 1\nb: 2\ncolumn 3: 3", "a: 4"]),
-    "a table without header keeps its first row": (
-        "1,alpha\n2,beta\n",
-        ["column 1: 1\ncolumn 2: alpha", "column 1: 2\ncolumn 2: beta"],
-    ),
     "years are names of columns": (
         "Land,2019,2020\nPeru,5,\nChad,7,8\n",
         ["Land: Peru\n2019: 5", "Land: Chad\n2019: 7\n2020: 8"],
@@ -121,10 +128,16 @@ def test_a_header_alone_is_unreadable() -> None:
         rows("a,b,c\n")
 
 
-@pytest.mark.parametrize("cell", ["1," * 50_000 + "x", "1" * 100_000 + "x", "1 " * 50_000 + "x"])
-def test_no_header_takes_the_square_of_its_size(cell: str) -> None:
+@pytest.mark.parametrize(
+    ("line", "times"),
+    [
+        *((f'"{cell}x",b', 1) for cell in ("1," * 50_000, "1" * 100_000, "1 " * 50_000)),
+        *((line, 100_000) for line in ('"a,b', '"a,b""', '"""a,b', '"a""b,', 'a,"', '"a"b,"')),
+    ],
+)
+def test_no_header_and_no_quote_takes_the_square_of_its_size(line: str, times: int) -> None:
     with bounded():
-        assert read_csv(f'"{cell}",b\n1,2\n')
+        assert read_csv(f"{line}\n" * times + "1,2\n")
 
 
 @pytest.mark.parametrize("number", ["1", "-1.5", "+ 1,000.00 €", ".5%", "1 2", ", 3"])

@@ -39,6 +39,32 @@ def test_a_row_of_one_cell_is_a_row_of_its_table() -> None:
     ]
 
 
+@pytest.mark.parametrize(("name", "data"), [("a.html", HTML), ("a.md", MARKDOWN)])
+def test_a_name_ends_where_it_is_read_to_end(name: str, data: bytes) -> None:
+    ((pear, _),) = cells(parse(Path(name), data.replace(b"Price", b"Price (EUR: net)").replace(b"Item", b"Item " * 20)))
+    assert list(pear.values()) == ["Pear", "900"]
+    assert list(pear)[1] == "Price (EUR net)"
+
+
+def test_a_title_across_all_columns_is_no_row_and_parts_no_table() -> None:
+    titles = b'<tr><td colspan="2">Stone <br>fruit</td></tr><tr><th colspan="9">More: dried</th></tr><tr><td>Plum'
+    assert cells(parse(Path("a.html"), HTML.replace(b"<tr><td>Plum", titles))) == [
+        [{"Item": "Pear", "Price": "900"}, {"Item": "Plum", "Price": "70"}]
+    ]
+
+
+def test_a_heading_parts_two_tables() -> None:
+    table = MARKDOWN.partition(b"\n\n")[2].partition(b"\n\n")[0]
+    (year, other) = cells(parse(Path("a.md"), b"# 2023\n" + table + b"\n# 2024\n" + table))
+    assert year == other == [{"Item": "Pear", "Price": "900"}, {"Item": "Plum", "Price": "70"}]
+
+
+def test_a_text_of_more_cells_than_can_be_told_has_no_table() -> None:
+    lines = [f"Item: {number} | Price: {number}" for number in range(100_000)]
+    assert cells(with_cells(Loaded.of("\n".join(lines[:1_000]), [])))
+    assert cells(with_cells(Loaded.of("\n".join(lines), []))) == []
+
+
 def test_a_cell_of_several_lines_stays_in_its_row() -> None:
     page = HTML.replace(b"Pear", b"Pear<br>from Linz").replace(b"<td>70", b"<td><p>70</p><ul><li>ripe<li>washed</ul>")
     assert cells(parse(Path("a.html"), page)) == [

@@ -24,12 +24,14 @@ def texts(readings: list[Reading]) -> list[str]:
 def test_all_that_is_known_of_a_section_arrives(tmp_path: Path) -> None:
     body = """
         def parse(path, data):
-            many = [Section("x" * 400_000, page=n, date="2024-05-06", extra={"n": n}) for n in range(1, 8)]
+            extra = {"much": "y" * 5_000_000}
+            many = [Section("x" * 400_000, page=n, date="2024-05-06", extra=extra) for n in range(1, 8)]
             return Loaded([*many, Section("😀 end", row=9)], note="A note.", date="2020-01-01")
     """
     with Readers(command=child(tmp_path, body)) as readers:
         (reading,) = readers.read(write(tmp_path / "d", ["a.txt"]))
-    many = [Section("x" * 400_000, page=n, date="2024-05-06", extra={"n": n}) for n in range(1, 8)]
+    extra = {"much": "y" * 5_000_000}
+    many = [Section("x" * 400_000, page=n, date="2024-05-06", extra=extra) for n in range(1, 8)]
     assert reading.loaded == Loaded([*many, Section("😀 end", row=9)], "A note.", "2020-01-01")
 
 
@@ -108,6 +110,10 @@ def test_a_process_is_started_with_the_first_file_and_none_is_left_by_who_stops_
         assert next(readings).status == "read"
         assert children() > before
     assert children() == before
+    with pytest.raises(RuntimeError, match="no longer read"):
+        next(readings)
+    with pytest.raises(RuntimeError, match="closed"):
+        next(readers.read(paths))
 
 
 def test_a_new_call_ends_the_one_before(tmp_path: Path) -> None:
@@ -123,17 +129,6 @@ def test_a_new_call_ends_the_one_before(tmp_path: Path) -> None:
         assert texts(list(readers.read(second))) == ["1", "2"]
         with pytest.raises(RuntimeError, match="no longer read"):
             next(former)
-
-
-def test_closed_readers_read_no_more(tmp_path: Path) -> None:
-    paths = write(tmp_path / "d", ["a.txt", "b.txt"])
-    with Readers() as readers:
-        readings = readers.read(paths)
-        next(readings)
-    with pytest.raises(RuntimeError, match="no longer read"):
-        next(readings)
-    with pytest.raises(RuntimeError, match="closed"):
-        next(readers.read(paths))
 
 
 @pytest.mark.parametrize("command", [["/no/such/program"], ["/bin/true"], ["/bin/echo", "hello"]])
