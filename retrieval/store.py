@@ -45,8 +45,8 @@ class Machine:
 class Roots:
     """The files and folders that were added: "file" or "folder" by path, and those whose links are followed.
 
-    ``elsewhere`` are those that another machine reads, with its name. ``excluded`` are the patterns of files that are
-    left out of all of them.
+    ``elsewhere`` are those that another machine reads, with its name; ``followed`` has these too. ``excluded`` are the
+    patterns of files that are left out of all of them.
     """
 
     kinds: dict[bytes, str]

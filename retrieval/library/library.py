@@ -89,7 +89,10 @@ class Library(AbstractContextManager["Library"]):
                 self.store.add_roots(changed, followed)
 
     def remove(self, path: str | Path) -> None:
-        """Remove a root and its passages, except those that another root covers; or delete uploads from the store."""
+        """Remove a root and its passages, except those that another root covers; or delete uploads from the store.
+
+        What only its links led to goes too, at the next sync if links in other roots are followed.
+        """
         if is_below(os.fsencode(path), UPLOADS):
             self._delete_uploads(os.fsencode(path))
             return
@@ -100,13 +103,14 @@ class Library(AbstractContextManager["Library"]):
             target = named if named in roots else os.fsencode(os.path.realpath(path))
             if target not in roots:
                 raise RequestError(_not_a_root(target, roots))
-            others = [root for root in roots if root != target]
-            below = [
+            others = [UPLOADS, *(root for root in roots if root != target)]
+            linked = known.followed == {target}  # what lies outside of all roots was found by its links alone
+            gone = [
                 record.id
                 for file, record in self.store.records().items()
-                if is_below(file, target) and not any(is_below(file, other) for other in others)
+                if (linked or is_below(file, target)) and not any(is_below(file, other) for other in others)
             ]
-            self.store.remove_root(target, below)
+            self.store.remove_root(target, gone)
 
     def _delete_uploads(self, path: bytes) -> None:
         uploads = self.store.uploads

@@ -59,7 +59,7 @@ class PostgresStore(Store):
         own = {path for path, _, _, machine in found if machine in ("", self.queue.machine.name)}
         return Roots(
             {path: kind for path, kind, _, _ in found if path in own},
-            {path for path, _, followed, _ in found if followed and path in own},
+            {path for path, _, followed, _ in found if followed},
             {path: machine for path, _, _, machine in found if path not in own},
             excluded,
         )

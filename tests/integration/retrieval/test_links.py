@@ -59,6 +59,15 @@ def test_links_are_followed_where_that_was_asked_for_and_remembered(
     ]
 
 
+def test_what_links_led_to_goes_with_the_last_folder_whose_links_are_followed(
+    open_at: Opener, url: str, linked: Path
+) -> None:
+    library = synced(open_at(url), linked, follow_links=True)
+    library.remove(linked)
+    assert library.sources() == []
+    assert library.sync().notes == []
+
+
 def test_each_folder_has_its_own_answer(open_library: Opener, linked: Path, tmp_path: Path) -> None:
     other = tmp_path / "other"
     other.mkdir()
