@@ -156,6 +156,7 @@ def test_a_filter_is_obeyed_in_each_way_of_searching(opened: Open) -> None:
             found = store.similarity_search("lender aspirin Paris", k=9, filter=filter_, search=search)  # type: ignore[arg-type]
             assert sorted(texts(found)) == sorted(kept), (filter_, search)
         assert store.has_fitting(Filter.model_validate(filter_)) == bool(kept)
+    assert store.similarity_search("nowhere", filter=Filter(sources=("a.*",)), search="bm25") == []
     with pytest.raises(ValueError, match="search is 'magic'"):
         store.similarity_search("x", search="magic")  # type: ignore[arg-type]
 
