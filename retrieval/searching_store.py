@@ -39,7 +39,6 @@ from retrieval.sync_report import Progress, SyncReport, VerifyReport
 from retrieval.tables import Table
 from retrieval.unit_vectors import BATCH, OtherDimensionError, Vectors, embed_query, embed_texts, text_hash
 
-TABLES = (b".csv", b".tsv", b".html", b".htm", b".xhtml", b".md", b".markdown", b".mkd", b".docx")
 _UNSAVED = 512  # new vectors that are kept of a partly embedded file
 _TOUCH = "UPDATE documents SET mtime_ns = ?"
 _FILES = "SELECT passages.id, document, path, sha256 FROM passages JOIN documents ON documents.id = document"
@@ -76,7 +75,6 @@ class Rows(Protocol):
     def put_spare_vectors(self, connection: Any, vectors: Mapping[bytes, Vectors]) -> None: ...
     def put_files(self, connection: Any, files: Sequence[SplitFile], vectors: Vectors | None) -> None: ...
     def remove_documents(self, connection: Any, ids: Collection[int]) -> None: ...
-    def read_again(self, connection: Any, documents: Collection[int] | None) -> None: ...
     def get_records(self, connection: Any) -> dict[bytes, Record]: ...
     def get_contents(self, connection: Any, documents: Collection[int]) -> dict[int, Contents]: ...
     def get_passages(self, connection: Any, ids: Sequence[int]) -> dict[int, Document]: ...
@@ -193,21 +191,7 @@ class Store(VectorStore):
         elif not self.made().splitter:
             with self.database.writing() as connection:
                 self.rows.set_meta(connection, **asdict(settings))
-        if self.lacks_cells:
-            self.read_tables_again()
         return reasons
-
-    @property
-    def lacks_cells(self) -> bool:
-        """Whether an older version read the files, and this process may have them read again."""
-        return self.writable and not self.made().cells
-
-    def read_tables_again(self) -> None:
-        """Mark the files that may have tables to be read again: an older version did not keep their cells."""
-        tables = [one.id for path, one in self.records().items() if path.lower().endswith(TABLES)]
-        with self.database.writing() as connection:
-            self.rows.read_again(connection, tables)
-            self.rows.set_meta(connection, cells=1)
 
     def keep_vectors(self, vectors: Mapping[bytes, Vectors]) -> None:
         """Keep vectors by the hash of their text: what is put next is not embedded. `settle` drops the rest."""

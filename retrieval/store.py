@@ -74,14 +74,18 @@ class Record:
 class Made:
     """What a library's passages were made with; nothing of one that was never filled.
 
-    ``dimension`` is 0 where the model of this name gives vectors of another length now. ``cells`` says that passages
-    keep where the cells of tables stand, as those of older versions do not.
+    ``dimension`` is 0 where the model of this name gives vectors of another length now.
     """
 
     embedding: str
     dimension: int
     splitter: dict[str, int]
-    cells: bool = False
+
+
+def made_of(meta: Mapping[str, str]) -> Made:
+    """Return what a store's metadata say. Raises ``ValueError`` for what is no number."""
+    splitter = {key: int(meta[key]) for key in ("chunk_size", "overlap") if key in meta}
+    return Made(meta.get("embedding", ""), int(meta.get("dimension", 0)), splitter)
 
 
 # The passages of a document, in the order of its text, and their vectors, one a row.

@@ -11,7 +11,7 @@ from urllib.parse import unquote_to_bytes
 
 from filelock import FileLock, Timeout
 
-from core.errors import IndexBusy, IndexDamaged, IndexOutdated, RequestError
+from core.errors import IndexBusy, IndexDamaged, RequestError
 from core.files import FILE_MODE, make_contents_private, make_private_folder, require_regular
 from core.text import shown
 from retrieval.index import schema
@@ -57,8 +57,6 @@ class Database:
                 self._create_if_empty()
                 self._migrate_if_older()
                 self._check()
-        except IndexOutdated:
-            self.start_over("was made by an older version")
         except IndexDamaged:
             self.start_over()
 
@@ -109,8 +107,8 @@ class Database:
         finally:
             self._writer.release()
 
-    def start_over(self, fault: str = "was damaged") -> None:
-        """Move the database aside and create a new one from the roots and whatever is intact; ``fault`` says why."""
+    def start_over(self) -> None:
+        """Move the damaged database aside and create a new one from the roots and whatever is intact."""
         if not self.writable:
             raise IndexDamaged(
                 f"The index in {self.place} is damaged and cannot be repaired, since the folder is "
@@ -122,7 +120,7 @@ class Database:
             aside = None
             if opened == _inode(self._path):  # else another process has replaced it already
                 aside = self._move_aside()
-                self.notes.append(f"The index in {self.place} {fault}: it was moved to {aside.name}.")
+                self.notes.append(f"The index in {self.place} was damaged: it was moved to {aside.name}.")
             self._create_if_empty()
             self._check()
             if aside:
@@ -205,17 +203,14 @@ class Database:
         with self._pool_lock:
             self._inode = _inode(self._path)
         objects, meta = self._objects_and_meta()
-        if "index" not in meta:
-            raise IndexDamaged(f"The index in {self.place} is damaged.")
         version = str(meta.get("format"))
-        if not version.isdecimal() or len(version) > _LONGEST_FORMAT or int(version) < FORMAT:
-            raise IndexOutdated(f"The index in {self.place} was made by an older version.")
-        if int(version) > FORMAT:
+        if version.isdecimal() and len(version) <= _LONGEST_FORMAT and int(version) > FORMAT:
             raise RequestError(
                 f"The index in {self.place} was made by a newer version of this program: "
                 "update the program, or remove the folder."
             )
-        if objects != schema.expected_objects():  # reading a foreign view or computed column would run its code
+        # Reading a foreign view or computed column would run its code.
+        if "index" not in meta or version != str(FORMAT) or objects != schema.expected_objects():
             raise IndexDamaged(f"The index in {self.place} is damaged.")
 
     @contextmanager

@@ -3,7 +3,7 @@
 import sqlite3
 import uuid
 import zlib
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, astuple, replace
 from typing import Any
 
@@ -34,8 +34,7 @@ _PASSAGES = (
 
 def made_with(connection: sqlite3.Connection) -> Made:
     """Return what the index's passages were made with."""
-    snapshot = Snapshot.of(connection)
-    return Made(snapshot.embedding, snapshot.dimension, snapshot.splitter, snapshot.cells)
+    return Snapshot.of(connection).made
 
 
 def make_room_for(connection: sqlite3.Connection, embedding: str, dimension: int) -> None:
@@ -77,19 +76,15 @@ def clear(connection: sqlite3.Connection, embedding: str, dimension: int, settin
     """Remove all passages, and mark all files to be read again with these settings."""
     connection.execute("DELETE FROM passages")
     connection.execute("UPDATE documents SET passages = 0")
-    read_again(connection)
+    _read_again(connection)
     drop_spare_vectors(connection)
     # A new index id: vectors in memory or in the file may have the same passage ids but another model.
     set_meta(connection, index=uuid.uuid4().hex, embedding=embedding, dimension=dimension, **asdict(settings))
 
 
-def read_again(connection: sqlite3.Connection, documents: Collection[int] | None = None) -> None:
-    """Mark indexed files to be read again, these documents or all, and keep their passages until then."""
-    marked = "UPDATE documents SET sha256 = NULL, mtime_ns = -1 WHERE status = 'indexed'"
-    if documents is None:
-        connection.execute(marked)
-    else:
-        connection.executemany(f"{marked} AND id = ?", [(document,) for document in documents])
+def _read_again(connection: sqlite3.Connection) -> None:
+    """Mark the indexed files to be read again, and keep their passages until then."""
+    connection.execute("UPDATE documents SET sha256 = NULL, mtime_ns = -1 WHERE status = 'indexed'")
 
 
 def migrate(connection: sqlite3.Connection) -> None:
@@ -104,7 +99,7 @@ def migrate(connection: sqlite3.Connection) -> None:
         connection.execute(statement)
     _index_pairs(connection)
     connection.execute("INSERT INTO words (words) VALUES ('rebuild')")
-    read_again(connection)
+    _read_again(connection)
     set_meta(connection, format=schema.FORMAT)
 
 
@@ -162,12 +157,7 @@ def get_contents(connection: sqlite3.Connection, documents: Iterable[int]) -> di
             id_ for (id_,) in connection.execute("SELECT id FROM passages WHERE document = ? ORDER BY id", (document,))
         ]
         if ids:
-            passages = get_passages(connection, ids)
-            vectors = {
-                id_: one
-                for some, rows in vectors_of(connection, ids, dimension)
-                for id_, one in zip(some, rows, strict=True)
-            }
+            passages, vectors = get_passages(connection, ids), vectors_of(connection, ids, dimension)
             found[document] = [passages[id_] for id_ in ids], np.stack([vectors[id_] for id_ in ids])
     return found
 

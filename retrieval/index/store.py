@@ -150,7 +150,5 @@ class _Found:
         return found
 
     def similarities(self, ids: Sequence[int]) -> dict[int, float]:
-        found: dict[int, float] = {}
-        for chunk, vectors in vectors_of(self.snapshot.connection, ids, self.snapshot.dimension):
-            found.update(zip(chunk, (vectors @ self.vector[0]).tolist(), strict=True))
-        return found
+        vectors = vectors_of(self.snapshot.connection, ids, self.snapshot.dimension)
+        return {id_: float(one @ self.vector[0]) for id_, one in vectors.items()}

@@ -54,16 +54,16 @@ def known_vectors(connection: sqlite3.Connection, hashes: Sequence[bytes]) -> di
     return found
 
 
-def vectors_of(
-    connection: sqlite3.Connection, ids: Sequence[int], dimension: int
-) -> Iterator[tuple[list[int], Vectors]]:
-    """Yield (ids, vectors) of passages, many at a time."""
+def vectors_of(connection: sqlite3.Connection, ids: Sequence[int], dimension: int) -> dict[int, Vectors]:
+    """Return the vectors of passages, by id."""
+    found: dict[int, Vectors] = {}
     for chunk in chunks(ids):
         marks = ",".join("?" * len(chunk))
         rows = connection.execute(f"{VECTORS} WHERE passage IN ({marks})", chunk).fetchall()
         if len(rows) != len(chunk):
             raise damaged()
-        yield _stacked(rows, dimension)
+        found |= zip(*_stacked(rows, dimension), strict=True)
+    return found
 
 
 def vectors_after(connection: sqlite3.Connection, passage: int, dimension: int) -> Iterator[tuple[list[int], Vectors]]:
@@ -78,7 +78,7 @@ def sample_vectors(connection: sqlite3.Connection, count: int, dimension: int) -
     ids = np.fromiter((id_ for (id_,) in connection.execute("SELECT id FROM passages")), dtype=np.int64)
     if len(ids) > count:
         ids = np.sort(np.random.default_rng(0).choice(ids, count, replace=False))
-    return np.concatenate([vectors for _, vectors in vectors_of(connection, ids.tolist(), dimension)])
+    return np.stack([*vectors_of(connection, ids.tolist(), dimension).values()])
 
 
 def _stacked(rows: Sequence[tuple[int, bytes, bytes, int]], dimension: int) -> tuple[list[int], Vectors]:

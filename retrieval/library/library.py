@@ -273,7 +273,7 @@ class Library(AbstractContextManager["Library"]):
             return sync_by_queue(store, store.queue, self.settings, progress, seconds)
         run = Sync(store, self.settings, progress)
         plan = run.plan()
-        if plan.changed or plan.gone or store.lacks_cells or store.outdated(self.settings):
+        if plan.changed or plan.gone or store.outdated(self.settings):
             with store.only_writer(seconds):
                 run.report.notes += store.clear_outdated(self.settings)
                 plan = run.plan()  # another process may have done it while this one waited for the lock

@@ -44,7 +44,7 @@ def queue_changes(store: Store, queue: FileQueue, run: Sync, settings: SplitSett
     """Queue the files that are new or changed, and return the plan; what is gone is not removed yet."""
     plan = run.plan()
     unread = bool(store.uploads and store.writable and store.uploads.unread())
-    if plan.changed or unread or store.lacks_cells or store.outdated(settings):
+    if plan.changed or unread or store.outdated(settings):
         with store.only_writer(seconds):
             run.report.notes += store.clear_outdated(settings)
             plan = run.plan()

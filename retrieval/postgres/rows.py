@@ -14,7 +14,7 @@ from retrieval.passage_columns import PassageColumns, columns_of, found_passage
 from retrieval.postgres.database import Connection
 from retrieval.postgres.lexemes import tsvector_of
 from retrieval.splitter import SplitSettings
-from retrieval.store import Contents, Made, Record, SplitFile
+from retrieval.store import Contents, Made, Record, SplitFile, made_of
 from retrieval.unit_vectors import Vectors, text_hash
 
 MARK = "%s"
@@ -50,9 +50,7 @@ _ALL_PASSAGES = f"SELECT coalesce(sum(passages), 0)::bigint FROM {FREQUENCIES} W
 
 def made_with(connection: Connection) -> Made:
     """Return what the library's passages were made with."""
-    meta: dict[str, str] = dict(connection.execute("SELECT key, value FROM meta").fetchall())
-    splitter: dict[str, int] = {key: int(meta[key]) for key in ("chunk_size", "overlap") if key in meta}
-    return Made(meta.get("embedding", ""), int(meta.get("dimension", 0)), splitter, "cells" in meta)
+    return made_of(dict(connection.execute("SELECT key, value FROM meta").fetchall()))
 
 
 def set_meta(connection: Connection, **values: object) -> None:

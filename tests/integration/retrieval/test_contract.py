@@ -21,7 +21,7 @@ from retrieval.searching_store import Store
 from retrieval.splitter import SplitSettings
 from retrieval.store import Model, Record, Search, SplitFile
 from retrieval.unit_vectors import OtherDimensionError
-from tests.integration.retrieval.conftest import Opener, run_at_once, synced
+from tests.integration.retrieval.conftest import Opener, run_at_once
 from tests.unit.retrieval.fakes import BagOfWords
 
 Open = Callable[..., Store]
@@ -338,22 +338,6 @@ async def test_a_table_is_kept_until_its_document_changes(opened: Open) -> None:
     changed = await adapter.table_of("/d/a.csv", 0)
     assert changed
     assert [values for *_, values in changed.values] == [7, 6]
-
-
-def test_a_library_of_an_older_version_reads_the_files_of_tables_once_more(
-    open_at: Opener, url: str, docs: Path
-) -> None:
-    path = (docs / "c.csv").rename(docs / "c.CSV")
-    store = synced(open_at(url), docs).store
-    with store.database.writing() as connection:
-        connection.execute("DELETE FROM meta WHERE key = 'cells'")
-    assert [path.name for path in open_at(url).sync().updated] == ["b.md", "c.CSV"]
-    assert open_at(url).sync().updated == []
-    table = open_at(url).store.table_of(str(path), 0)
-    assert table
-    assert [one.name for one in table.columns] == ["city", "river"]
-    store.read_tables_again()
-    assert texts(store.similarity_search("Paris", k=1)) == ["city: Paris\nriver: Seine"]  # until then it is found
 
 
 # Other settings.
