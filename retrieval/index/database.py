@@ -55,7 +55,6 @@ class Database:
         try:
             with translated(folder):
                 self._create_if_empty()
-                self._migrate_if_older()
                 self._check()
         except IndexDamaged:
             self.start_over()
@@ -175,35 +174,17 @@ class Database:
             schema.set_excluded(connection, manifest.excluded)
             self.notes.append("The index had to be created again: all its documents are indexed anew.")
 
-    def _migrate_if_older(self) -> None:
-        """Bring a database of the format before this one up to date, in one transaction."""
-
-        def is_older() -> bool:
-            return str(self._objects_and_meta()[1].get("format")) == str(schema.BEFORE)
-
-        if not is_older():
-            return
-        if not self.writable:
-            raise RequestError(
-                f"The index in {self.place} was made by an older version, and the folder is read-only: "
-                "make it writable."
-            )
-        with self.only_writer(_MIGRATION_WAIT):
-            if is_older():  # else another process has done it while this one waited
-                with self.writing() as connection:
-                    migrate(connection)
-
-    def _objects_and_meta(self) -> tuple[list[schema.Object], dict[str, str]]:
-        with self.reading() as connection:
-            objects = schema.objects_of(connection)
-            return objects, schema.get_meta(connection) if schema.has_meta_table(objects) else {}
-
     def _check(self) -> None:
-        """Refuse a database of another format or with another schema."""
+        """Refuse a database of another format or with another schema; bring one of the format before up to date."""
         with self._pool_lock:
             self._inode = _inode(self._path)
-        objects, meta = self._objects_and_meta()
+        with self.reading() as connection:
+            objects = schema.objects_of(connection)
+            meta = schema.get_meta(connection) if schema.has_meta_table(objects) else {}
         version = str(meta.get("format"))
+        if version == str(schema.BEFORE):
+            self._migrate()
+            return
         if version.isdecimal() and len(version) <= _LONGEST_FORMAT and int(version) > FORMAT:
             raise RequestError(
                 f"The index in {self.place} was made by a newer version of this program: "
@@ -212,6 +193,17 @@ class Database:
         # Reading a foreign view or computed column would run its code.
         if "index" not in meta or version != str(FORMAT) or objects != schema.expected_objects():
             raise IndexDamaged(f"The index in {self.place} is damaged.")
+
+    def _migrate(self) -> None:
+        """Bring a database of the format before this one up to date, in one transaction."""
+        if not self.writable:
+            raise RequestError(
+                f"The index in {self.place} was made by an older version, and the folder is read-only: "
+                "make it writable."
+            )
+        with self.only_writer(_MIGRATION_WAIT), self.writing() as connection:
+            if schema.get_meta(connection).get("format") == str(schema.BEFORE):  # else another process has done it
+                migrate(connection)
 
     @contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:
