@@ -7,7 +7,6 @@ from contextlib import AbstractContextManager
 from dataclasses import asdict
 from typing import Any, Protocol, Self, get_args
 
-import numpy as np
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
 from langchain_core.vectorstores import VectorStore
@@ -73,7 +72,7 @@ class Rows(Protocol):
     def clear(self, connection: Any, embedding: str, dimension: int, settings: SplitSettings) -> None: ...
     def known_vectors(self, connection: Any, hashes: Sequence[bytes]) -> dict[bytes, Vectors]: ...
     def put_spare_vectors(self, connection: Any, vectors: Mapping[bytes, Vectors]) -> None: ...
-    def put_files(self, connection: Any, files: Sequence[SplitFile], vectors: Vectors | None) -> None: ...
+    def put_files(self, connection: Any, files: Sequence[SplitFile], vectors: Mapping[str, Vectors]) -> None: ...
     def remove_documents(self, connection: Any, ids: Collection[int]) -> None: ...
     def get_records(self, connection: Any) -> dict[bytes, Record]: ...
     def get_contents(self, connection: Any, documents: Collection[int]) -> dict[int, Contents]: ...
@@ -202,8 +201,8 @@ class Store(VectorStore):
         """Embed the texts that are new to the store, then write all files or none."""
         vectors = self.embedded([passage.page_content for file in files for passage in file.passages])
         with self.database.writing() as connection:
-            if vectors is not None:
-                self._record_model(connection, vectors.shape[1])
+            if vectors:
+                self._record_model(connection, len(next(iter(vectors.values()))))
             self.rows.put_files(connection, files, vectors)
 
     def remove(self, documents: Collection[int]) -> None:
@@ -296,18 +295,16 @@ class Store(VectorStore):
         text = joined(passages[:READ_OF_DOCUMENT])
         return first(text, most), len(passages) <= READ_OF_DOCUMENT and len(text) <= most
 
-    def embedded(self, texts: Sequence[str]) -> Vectors | None:
-        """Return a vector for each text, each new one embedded once; None for no texts.
+    def embedded(self, texts: Iterable[str]) -> dict[str, Vectors]:
+        """Return the vector of each text, a new one embedded once.
 
         Hundreds of new vectors are kept while more are to be embedded: an interrupted run embeds no text twice.
         """
-        if not texts:
-            return None
-        hashes = [text_hash(text) for text in texts]
+        hashes = {text: text_hash(text) for text in texts}
         with self.database.reading() as connection:
             dimension = self.rows.made_with(connection).dimension
-            found = self.rows.known_vectors(connection, [*set(hashes)])
-        missing = [(hash_, text) for hash_, text in dict(zip(hashes, texts, strict=True)).items() if hash_ not in found]
+            found = self.rows.known_vectors(connection, [*hashes.values()])
+        missing = [(hash_, text) for text, hash_ in hashes.items() if hash_ not in found]
         unsaved: dict[bytes, Vectors] = {}
         for start in range(0, len(missing), BATCH):
             if len(unsaved) >= _UNSAVED:
@@ -321,7 +318,7 @@ class Store(VectorStore):
             self._check_dimension(vectors, dimension)
             unsaved |= zip((hash_ for hash_, _ in batch), vectors, strict=True)
             found |= unsaved
-        return np.stack([found[hash_] for hash_ in hashes])
+        return {text: found[hash_] for text, hash_ in hashes.items()}
 
     def _files_of(self, connection: Any, condition: str, *values: object) -> dict[int, File]:
         """Return the document of each passage that meets a condition in SQL, by the passage's id, in its order."""

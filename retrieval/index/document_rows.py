@@ -3,7 +3,7 @@
 import sqlite3
 import uuid
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, astuple, replace
 from typing import Any
 
@@ -57,14 +57,13 @@ def get_records(connection: sqlite3.Connection) -> dict[bytes, Record]:
     return records
 
 
-def put_files(connection: sqlite3.Connection, files: Sequence[SplitFile], vectors: Vectors | None) -> None:
-    """Write files with the vectors of all their passages, each in place of its old record."""
-    if vectors is not None and not Snapshot.of(connection).dimension:  # a search with other vectors marked it meanwhile
-        set_meta(connection, dimension=vectors.shape[1])
-    rows = iter(() if vectors is None else vectors)
+def put_files(connection: sqlite3.Connection, files: Sequence[SplitFile], vectors: Mapping[str, Vectors]) -> None:
+    """Write files with the vectors of their passages' texts, each in place of its old record."""
+    if vectors and not Snapshot.of(connection).dimension:  # a search with other vectors marked it meanwhile
+        set_meta(connection, dimension=len(next(iter(vectors.values()))))
     remove_documents(connection, [file.record.id for file in files if file.record.id])
     for file in files:
-        _put_file(connection, file, rows)
+        _put_file(connection, file, vectors)
 
 
 def remove_documents(connection: sqlite3.Connection, ids: Iterable[int]) -> None:
@@ -115,8 +114,8 @@ def _index_pairs(connection: sqlite3.Connection) -> None:
             connection.execute("UPDATE passages SET pairs = ?, seal = ? WHERE id = ?", (pairs, new_seal, id_))
 
 
-def _put_file(connection: sqlite3.Connection, file: SplitFile, vectors: Iterator[Vectors]) -> None:
-    """Write a document with its passages, and with their vectors, which come next."""
+def _put_file(connection: sqlite3.Connection, file: SplitFile, vectors: Mapping[str, Vectors]) -> None:
+    """Write a document with its passages and their vectors."""
     cursor = connection.execute(
         "INSERT INTO documents (path, sha256, size, mtime_ns, status, reason, date, passages, origin, seal) "
         "VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'file', ?)",
@@ -132,7 +131,7 @@ def _put_file(connection: sqlite3.Connection, file: SplitFile, vectors: Iterator
             "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (document, *columns, hash_, seal),
         )
-        put_vector(connection, int(cursor.lastrowid or 0), hash_, next(vectors))
+        put_vector(connection, int(cursor.lastrowid or 0), hash_, vectors[columns.text])
 
 
 def get_passages(connection: sqlite3.Connection, ids: Sequence[int]) -> dict[int, Document]:

@@ -138,11 +138,12 @@ class PostgresQueue:
         try:
             return self._write(files, vectors, settings)
         except IndexBusy:
-            if vectors is not None:
-                self._store.keep_vectors(dict(zip(map(text_hash, texts), vectors, strict=True)))
+            self._store.keep_vectors({text_hash(text): vector for text, vector in vectors.items()})
             raise
 
-    def _write(self, files: Mapping[Job, SplitFile], vectors: Vectors | None, settings: SplitSettings) -> list[Job]:
+    def _write(
+        self, files: Mapping[Job, SplitFile], vectors: Mapping[str, Vectors], settings: SplitSettings
+    ) -> list[Job]:
         with self._database.writing_with_others() as connection:
             made = rows.made_with(connection)
             if changes(made, self._store.model, settings):
@@ -153,22 +154,16 @@ class PostgresQueue:
             keys = _keys(list(files)) | {"versions": [job.version for job in files]}
             unchanged = {id_ for (id_,) in connection.execute(_UNCHANGED, keys)}
             excluded = exclusion(rows.get_excluded(connection), [root for root, *_ in rows.get_roots(connection)])
-            wanted = {
+            wanted = [
                 job for job in files if job.id in unchanged and (is_below(job.path, UPLOADS) or not excluded(job.path))
-            }
+            ]
             old = rows.documents_at(connection, [job.path for job in wanted])
-            kept: list[SplitFile] = []
-            chosen: list[int] = []
-            start = 0
-            for job, file in files.items():
-                end = start + len(file.passages)
-                if job in wanted:
-                    kept.append(replace(file, record=replace(file.record, id=old.get(job.path, 0))))
-                    chosen += range(start, end)
-                start = end
-            rows.put_files(connection, kept, None if vectors is None else vectors[chosen])
+            kept = [
+                SplitFile(replace(files[job].record, id=old.get(job.path, 0)), files[job].passages) for job in wanted
+            ]
+            rows.put_files(connection, kept, vectors)
             connection.execute("DELETE FROM queue WHERE id = ANY(%s)", (list(unchanged),))
-        return [job for job in files if job in wanted]
+        return wanted
 
     def waiting(self, *, everywhere: bool = False) -> int:
         """Return how many files of this machine, or of all, are not read yet."""

@@ -80,13 +80,10 @@ def get_records(connection: Connection) -> dict[bytes, Record]:
     return {row[0]: Record(*row) for row in rows}
 
 
-def put_files(connection: Connection, files: Sequence[SplitFile], vectors: Vectors | None) -> None:
-    """Write files with the vectors of all their passages, each in place of its old record."""
+def put_files(connection: Connection, files: Sequence[SplitFile], vectors: Mapping[str, Vectors]) -> None:
+    """Write files with the vectors of their passages' texts, each in place of its old record."""
     remove_documents(connection, [file.record.id for file in files if file.record.id])
     documents = [_put_record(connection, file.record, len(file.passages)) for file in files]
-    if vectors is None:
-        return
-    rows = iter(vectors)
     with connection.cursor().copy(_COPY) as copy:
         for document, file in zip(documents, files, strict=True):
             for passage in file.passages:
@@ -95,7 +92,7 @@ def put_files(connection: Connection, files: Sequence[SplitFile], vectors: Vecto
                 hash_ = text_hash(columns.text)
                 date = columns.date or file.record.date
                 kept = columns._replace(date=date)[:-1]  # the pairs are among the words
-                copy.write_row((document, *kept, hash_, tokens, words, halfvec(next(rows))))
+                copy.write_row((document, *kept, hash_, tokens, words, halfvec(vectors[columns.text])))
     connection.execute(_COUNT, {"sign": 1, "documents": documents})
 
 
