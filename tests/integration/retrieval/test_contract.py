@@ -303,6 +303,15 @@ def test_a_document_is_read_back_up_to_a_length_and_a_quote_has_its_surroundings
     assert (elsewhere.before, elsewhere.after, elsewhere.path) == (passage[:20], passage[60:], None)
 
 
+def test_where_a_document_repeats_a_passage_nothing_is_guessed_but_the_rows_differ(opened: Open) -> None:
+    texts = [TEXTS[0], TEXTS[1], TEXTS[0]]
+    repeated = [Document(text, metadata={"offset": 50 * number}) for number, text in enumerate(texts)]
+    store = put(opened(), file("/d/a.txt", repeated), file("/d/b.csv", texts))
+    found = store.surroundings("/d/a.txt", TEXTS[0], 0, 6)
+    assert (found.before, found.after, found.path) == ("", TEXTS[0][6:], Path("/d/a.txt"))
+    assert store.surroundings("/d/b.csv", TEXTS[0], 0, 6, row=3).before == f"{TEXTS[0]}\n\n{TEXTS[1]}\n\n"
+
+
 def test_all_passages_of_a_document_come_back_in_order(opened: Open) -> None:
     cells = Document(TEXTS[0], metadata={"row": 1, CELLS: [[0, 1, 0, 3, 10]]})
     put(opened(), file("/d/a.csv", [cells, *TEXTS[1:]]), file("/d/b.txt", TEXTS))

@@ -188,10 +188,16 @@ def test_a_backup_that_lost_its_end_or_has_another_byte_is_refused(saved: Path) 
         saved.write_bytes(whole[:length])
         with pytest.raises(RequestError, match="is no backup, or was cut"):
             Backup(saved)
-    whole[whole.index(b"Aspirin has")] ^= 1
-    saved.write_bytes(whole)
-    with pytest.raises(RequestError, match="is damaged"):
-        Backup(saved)
+    with pytest.raises(RequestError, match="is no backup"):
+        Backup(saved.parent)
+    with pytest.raises(RequestError, match="There is no file"):
+        Backup(saved.with_name("none.zip"))
+    for part in (b"Aspirin has", b'{"a": 1}'):
+        other = bytearray(whole)
+        other[whole.index(part)] ^= 1
+        saved.write_bytes(other)
+        with pytest.raises(RequestError, match="is damaged"):
+            Backup(saved)
 
 
 def rewritten(saved: Path, change: Callable[[dict[str, bytes]], None], compression: int = zipfile.ZIP_STORED) -> Path:
@@ -241,13 +247,6 @@ def test_a_doctored_backup_is_refused_and_a_compressed_one_since_it_may_be_endle
     saved.write_bytes(whole)
     with pytest.raises(RequestError, match="is damaged"):
         Backup(rewritten(saved, lambda members: None, zipfile.ZIP_DEFLATED))
-
-
-def test_a_file_that_is_none_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(RequestError, match="There is no file"):
-        Backup(tmp_path / "none.zip")
-    with pytest.raises(RequestError, match="is no backup"):
-        Backup(tmp_path)
 
 
 # Uploads.

@@ -82,22 +82,6 @@ def test_the_vector_file_of_another_index_is_not_used(tmp_path: Path) -> None:
             assert found.page_content == f"useful word{number}"
 
 
-def test_an_older_vector_file_is_brought_up_to_date(indexed: Path, open_library: Opener, docs: Path) -> None:
-    old = {name: (indexed / name).read_bytes() for name in ("vectors.faiss", "manifest.json")}
-    (docs / "a.txt").unlink()
-    (docs / "d.txt").write_text("Tulips are grown in Holland.")
-    library = open_library()
-    library.sync()
-    library.close()
-    for name, data in old.items():
-        (indexed / name).write_bytes(data)
-    library = open_library()
-    found = library.store.similarity_search("tulips in Holland", k=9, search="vectors")
-    assert found[0].page_content == "Tulips are grown in Holland."
-    assert len(found) == 4
-    assert ANSWER not in [document.page_content for document in found]
-
-
 @pytest.mark.parametrize("content", [b"this is no database " * 500, b"SQLite format 3\x00" + b"\xff" * 5_000])
 def test_a_file_that_is_no_database_is_put_aside_and_made_anew(
     indexed: Path, open_library: Opener, content: bytes

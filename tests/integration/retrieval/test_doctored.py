@@ -67,14 +67,6 @@ def test_what_is_no_file_of_the_index_and_cannot_be_replaced_is_named(
     )
 
 
-def test_a_lock_locks_whatever_is_written_in_it(indexed: Path, open_library: Opener, docs: Path) -> None:
-    (indexed / "writer.lock").write_bytes(b"no database " * 500)
-    (docs / "new.txt").write_text("Something new.")
-    library = open_library()
-    assert len(library.sync().added) == 1
-    assert best(library) == ANSWER
-
-
 DOCTORED = {
     "passages that have no end": """
         DROP TABLE passages;

@@ -1,12 +1,10 @@
 """Links in a folder are followed within it; what lies outside is indexed where that was asked for."""
 
-import json
 from pathlib import Path
 
 import pytest
 
 from core.errors import RequestError
-from retrieval.index.manifest import read_manifest
 from retrieval.index.schema import add_roots
 from retrieval.library.discovery import LINK_OUTSIDE, SYSTEM
 from retrieval.library.library import Library
@@ -83,19 +81,6 @@ def test_each_folder_has_its_own_answer(open_library: Opener, linked: Path, tmp_
     library.remove(linked)
     synced(library, linked)
     assert "credentials" not in held(library)
-
-
-def test_a_manifest_of_before_says_nothing_of_links(open_library: Opener, linked: Path, home: Path) -> None:
-    synced(open_library(), linked).close()
-    manifest = home / "manifest.json"
-    manifest.write_text(manifest.read_text().replace('"follow_links": [],', ""))
-    manifest.write_text(manifest.read_text().replace('"excluded": [],', ""))
-    assert not {"follow_links", "excluded"} & json.loads(manifest.read_text()).keys()
-    read = read_manifest(home)
-    assert read is not None
-    assert read.follow_links == []
-    (home / "index.sqlite").unlink()
-    assert len(open_library().sync().added) == 3
 
 
 def test_a_folder_of_nothing_but_links_out_of_it_says_so(open_library: Opener, tmp_path: Path, docs: Path) -> None:
