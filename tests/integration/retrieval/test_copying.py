@@ -307,14 +307,20 @@ def test_uploads_are_copied_between_databases_with_their_bytes_and_again_when_th
 
 
 @pytest.mark.postgres
-def test_a_backup_has_the_bytes_of_uploads_and_is_refused_where_one_was_changed(
+def test_a_backup_has_the_bytes_of_uploads_replaces_no_later_one_and_is_refused_where_one_was_changed(
     with_uploads: Store, elsewhere: Store, tmp_path: Path
 ) -> None:
     file = tmp_path / "backup.zip"
     write_backup(with_uploads, file, [])
     with Backup(file) as backup:
         assert copy_library(backup, elsewhere).left_out == []
-    require_same_uploads(with_uploads, elsewhere)
+        require_same_uploads(with_uploads, elsewhere)
+        assert elsewhere.uploads
+        elsewhere.uploads.put(NOTE, b"Tea is grown in Darjeeling.")
+        Library(elsewhere, SETTINGS).sync()
+        copy_library(backup, elsewhere)
+    assert bytes_of(elsewhere)[NOTE] == b"Tea is grown in Darjeeling.", "a later upload was replaced by an older one"
+    assert found(elsewhere, "tea grown")[0][0] == "Tea is grown in Darjeeling."
     outside = manifest_changed(lambda manifest: manifest["uploads"][0].update(path="L2V0Yy9wYXNzd2Q="))  # /etc/passwd
     whole = file.read_bytes()
     for change in (outside, lambda members: members.pop("upload-000000")):
