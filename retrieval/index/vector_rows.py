@@ -50,7 +50,7 @@ def known_vectors(connection: sqlite3.Connection, hashes: Sequence[bytes]) -> di
             "SELECT hash, vector, seal FROM spare_vectors",
         ):
             for hash_, blob, seal_ in connection.execute(f"{table} WHERE hash IN ({marks})", chunk):
-                found[hash_] = _vector(hash_, blob, seal_)
+                found[hash_] = intact_vector(hash_, blob, seal_)
     return found
 
 
@@ -82,13 +82,14 @@ def sample_vectors(connection: sqlite3.Connection, count: int, dimension: int) -
 
 
 def _stacked(rows: Sequence[tuple[int, bytes, bytes, int]], dimension: int) -> tuple[list[int], Vectors]:
-    vectors = [_vector(hash_, blob, seal_) for _, hash_, blob, seal_ in rows]
+    vectors = [intact_vector(hash_, blob, seal_) for _, hash_, blob, seal_ in rows]
     if any(len(vector) != dimension for vector in vectors):
         raise damaged()
     return [row[0] for row in rows], np.stack(vectors)
 
 
-def _vector(hash_: bytes, blob: bytes, seal_: int) -> Vectors:
+def intact_vector(hash_: bytes, blob: bytes, seal_: int) -> Vectors:
+    """Return a vector with the checksum of it and its text's hash. Raises ``IndexDamaged`` for another."""
     valid = isinstance(hash_, bytes) and isinstance(blob, bytes) and not len(blob) % 4
     if not valid or seal(hash_, blob) != seal_:
         raise damaged()

@@ -19,7 +19,7 @@ from core.text import shown
 from retrieval.filters import Filter, Visible, exclusion
 from retrieval.index.store import PassageStore
 from retrieval.library.discovery import LINK_OUTSIDE, find_documents, is_system
-from retrieval.library.queued_sync import queue_changes, read_upload, send, sync_by_queue
+from retrieval.library.queued_sync import queue_changes, read_upload, sync_by_queue
 from retrieval.library.sync import Sync
 from retrieval.searching_store import Store
 from retrieval.splitter import SplitSettings
@@ -185,7 +185,7 @@ class Library(AbstractContextManager["Library"]):
         """
         queue = self.require_queue()
         queue_changes(self.store, queue, Sync(self.store, self.settings, None), self.settings, WAIT)
-        return queue.waiting(), send(queue)
+        return queue.waiting(), queue.send()
 
     def read_upload(self, path: bytes, *, seconds: float = WAIT) -> None:
         """Bring an upload into the library that was put into `Store.uploads`.

@@ -1,10 +1,11 @@
 """The queue of the files of a library that are still to be read, by any process and machine."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 from core.errors import IndexBusy, RequestError
-from core.files import is_below
+from core.files import is_below, read_regular
 from core.text import one_line
 from retrieval.filters import exclusion
 from retrieval.postgres import rows
@@ -12,7 +13,7 @@ from retrieval.postgres.database import Connection, Database
 from retrieval.postgres.uploads import UNREAD
 from retrieval.searching_store import Store
 from retrieval.splitter import SplitSettings
-from retrieval.store import UPLOADS, Job, Machine, SplitFile, changes
+from retrieval.store import LARGEST_SENT, UPLOADS, Job, Machine, SplitFile, changes, path_of
 from retrieval.unit_vectors import Vectors, text_hash
 
 _ALIVE = 60.0  # seconds after which a worker that said nothing counts as gone
@@ -182,8 +183,8 @@ class PostgresQueue:
             ).fetchone()
         return one_line(str(row[0])) if row else ""
 
-    def send(self, read: Callable[[bytes], bytes | None], *, most: int | None) -> int:
-        """Send the bytes of this machine's files to other machines; return how many files cannot be sent.
+    def send(self, most: int | None = None) -> int:
+        """Send this machine's files to other machines; return how many are too large, or cannot be read.
 
         At most so many wait there to be taken; with None all are sent. The file that this machine would read last is
         sent first, so that it and the others do not meet.
@@ -199,7 +200,9 @@ class PostgresQueue:
                 if not found or (most is not None and (count >= most or size >= _MOST_SENT)):
                     return left_out
                 for id_, version, path in found:
-                    content = read(path)
+                    content = None
+                    with suppress(OSError, ValueError):
+                        content = read_regular(path_of(path), LARGEST_SENT, follow_links=False)
                     left_out += content is None
                     sent = "UPDATE queue SET content = %s WHERE id = %s AND version = %s"
                     connection.execute(sent, (content, id_, version))

@@ -170,15 +170,11 @@ def test_an_index_folder_that_is_moved_away_is_named(
                 home.write_text("")
 
     class Model(BagOfWords):
-        def embed_documents(self, texts: list[str]) -> list[list[float]]:
-            at("embedding a document")
-            return super().embed_documents(texts)
-
         def embed_query(self, text: str) -> list[float]:
             at("embedding a question")
             return super().embed_query(text)
 
-    library = open_library(Model())
+    library = open_library(Model(before=lambda _: at("embedding a document")))
 
     def use() -> None:
         at("opened")

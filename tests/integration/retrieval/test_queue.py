@@ -267,7 +267,7 @@ def test_a_file_too_large_to_be_sent_waits_for_its_own_machine(
 ) -> None:
     owner, other = open_on("a"), open_on("b")
     owner.add([docs])
-    monkeypatch.setattr("retrieval.library.queued_sync.LARGEST_SENT", 50)
+    monkeypatch.setattr("retrieval.postgres.queue.LARGEST_SENT", 50)
     assert owner.enqueue() == (3, 1)
     assert read_all(other) == 2
     assert read_all(owner) == 1
