@@ -57,6 +57,7 @@ class Database(Protocol):
     def reading(self) -> AbstractContextManager[Any]: ...
     def writing(self) -> AbstractContextManager[Any]: ...
     def only_writer(self, seconds: float) -> AbstractContextManager[None]: ...
+    def holder(self) -> str: ...
     def close(self) -> None: ...
 
 
@@ -74,6 +75,8 @@ class Rows(Protocol):
     def put_spare_vectors(self, connection: Any, vectors: Mapping[bytes, Vectors]) -> None: ...
     def put_files(self, connection: Any, files: Sequence[SplitFile], vectors: Mapping[str, Vectors]) -> None: ...
     def remove_documents(self, connection: Any, ids: Collection[int]) -> None: ...
+    def remove_root(self, connection: Any, root: bytes) -> None: ...
+    def set_excluded(self, connection: Any, patterns: Collection[str]) -> None: ...
     def get_records(self, connection: Any) -> dict[bytes, Record]: ...
     def get_contents(self, connection: Any, documents: Collection[int]) -> dict[int, Contents]: ...
     def get_passages(self, connection: Any, ids: Sequence[int]) -> dict[int, Document]: ...
@@ -123,21 +126,30 @@ class Store(VectorStore):
     def add_roots(self, roots: Mapping[bytes, str], followed: Collection[bytes]) -> None:
         """Add or replace roots; the links of those in ``followed`` are followed wherever they lead."""
 
-    @abstractmethod
     def remove_root(self, root: bytes, documents: Collection[int]) -> None:
         """Remove a root, and documents by id."""
+        with self.database.writing() as connection:
+            self.rows.remove_root(connection, root)
+            self.rows.remove_documents(connection, documents)
+        self.save_derived()
 
-    @abstractmethod
     def set_excluded(self, patterns: Collection[str], documents: Collection[int]) -> None:
         """Replace the patterns of files that are left out, and remove documents by id."""
+        with self.database.writing() as connection:
+            self.rows.set_excluded(connection, patterns)
+            self.rows.remove_documents(connection, documents)
+        self.save_derived()
+
+    def save_derived(self) -> None:
+        """Save what is derived from the database and kept beside it, if anything is."""
 
     def only_writer(self, seconds: float = WAIT) -> AbstractContextManager[None]:
         """Be the only one that writes, of all processes. Raises ``IndexBusy`` if another does so after ``seconds``."""
         return self.database.only_writer(seconds)
 
-    @abstractmethod
     def writer(self) -> str:
         """Name the process that writes, as the beginning of a sentence."""
+        return self.database.holder()
 
     @abstractmethod
     def settle(self) -> None:

@@ -82,6 +82,10 @@ class Database:
             yield connection
             connection.execute("COMMIT")
 
+    def holder(self) -> str:
+        """Name the process that writes, as the beginning of a sentence."""
+        return lock_holder(self.folder)
+
     @contextmanager
     def only_writer(self, seconds: float = WAIT) -> Iterator[None]:
         """Hold the writer lock, against other processes and threads, across several transactions.
@@ -91,7 +95,7 @@ class Database:
         """
         self._require_writable()
         if not self._writer.acquire(timeout=seconds):
-            raise _busy(self.folder)
+            raise self._busy()
         try:
             if self._lock.is_locked:
                 yield
@@ -257,7 +261,12 @@ class Database:
             try:
                 self._lock.acquire(timeout=seconds)
             except Timeout as error:
-                raise _busy(self.folder) from error
+                raise self._busy() from error
+
+    def _busy(self) -> IndexBusy:
+        return IndexBusy(
+            f"{self.holder()} is writing the index in {self.place}: wait until it has finished, then try again."
+        )
 
     def _move_aside(self) -> Path:
         """Rename the database with its -wal and -shm files; return the new path."""
@@ -280,9 +289,3 @@ def _inode(path: Path) -> int:
         return path.stat().st_ino
     except OSError:
         return 0
-
-
-def _busy(folder: Path) -> IndexBusy:
-    return IndexBusy(
-        f"{lock_holder(folder)} is writing the index in {shown(folder)}: wait until it has finished, then try again."
-    )

@@ -14,6 +14,8 @@ from core.errors import damaged
 from core.words import CJK, pairs_of
 from retrieval.index import schema
 from retrieval.index.schema import Snapshot
+from retrieval.index.schema import remove_root as remove_root
+from retrieval.index.schema import set_excluded as set_excluded
 from retrieval.index.schema import set_meta as set_meta
 from retrieval.index.vector_rows import chunks, drop_spare_vectors, put_vector, vectors_of
 from retrieval.index.vector_rows import known_vectors as known_vectors

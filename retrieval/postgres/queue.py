@@ -9,7 +9,7 @@ from core.files import is_below, read_regular
 from core.text import one_line
 from retrieval.filters import exclusion
 from retrieval.postgres import rows
-from retrieval.postgres.database import Connection, Database
+from retrieval.postgres.database import Database
 from retrieval.postgres.uploads import UNREAD
 from retrieval.searching_store import Store
 from retrieval.splitter import SplitSettings
@@ -94,13 +94,6 @@ class PostgresQueue:
             queued_uploads = connection.execute(_PUT_UNREAD.encode()).rowcount
             if files or queued_uploads:
                 self._store.make_room(connection)
-
-    def drop_below(self, connection: Connection, root: bytes) -> None:
-        """Drop the files of a root; those that another root covers are queued again by the next sync."""
-        connection.execute(
-            "DELETE FROM queue WHERE path = %(root)s OR substring(path FOR length(%(below)s)) = %(below)s",
-            {"root": root, "below": root.rstrip(b"/") + b"/"},
-        )
 
     def take(self, worker: str, most: int, lease: float, *, everywhere: bool) -> list[Job]:
         """Take files that nobody has for ``lease`` seconds, those first that have waited longest.

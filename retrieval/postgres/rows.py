@@ -66,6 +66,20 @@ def get_roots(connection: Connection) -> list[tuple[bytes, str, bool, str]]:
     return connection.execute("SELECT path, kind, followed, machine FROM roots ORDER BY path").fetchall()
 
 
+def remove_root(connection: Connection, root: bytes) -> None:
+    """Remove a root with its files in the queue; those that another root covers are queued by the next sync."""
+    connection.execute("DELETE FROM roots WHERE path = %s", (root,))
+    connection.execute(
+        "DELETE FROM queue WHERE path = %(root)s OR substring(path FOR length(%(below)s)) = %(below)s",
+        {"root": root, "below": root.rstrip(b"/") + b"/"},
+    )
+
+
+def set_excluded(connection: Connection, patterns: Collection[str]) -> None:
+    """Replace the patterns of files that are left out."""
+    set_meta(connection, excluded=json.dumps(sorted(patterns)))
+
+
 def get_excluded(connection: Connection) -> set[str]:
     """Return the patterns of files that are left out."""
     row = connection.execute("SELECT value FROM meta WHERE key = 'excluded'").fetchone()
