@@ -9,7 +9,6 @@ from retrieval.index.schema import add_roots
 from retrieval.library.discovery import LINK_OUTSIDE, SYSTEM
 from retrieval.library.library import Library
 from tests.integration.retrieval.conftest import Opener, held, synced
-from tests.unit.retrieval.fakes import BagOfWords
 
 SECRET = "The password is sesame."
 
@@ -26,16 +25,6 @@ def linked(docs: Path, tmp_path: Path) -> Path:
 
 def skipped(library: Library) -> dict[str, str]:
     return {one.path.name: one.reason for one in library.skipped()}
-
-
-def test_a_link_out_of_its_folder_is_not_followed(open_library: Opener, linked: Path, model: BagOfWords) -> None:
-    library = open_library()
-    library.add([linked])
-    report = library.sync()
-    assert held(library) == ["a.txt", "b.md", "c.csv"]
-    assert [(one.path, one.reason) for one in report.skipped] == [(linked / "readme.md", LINK_OUTSIDE)]
-    assert skipped(library) == {"readme.md": LINK_OUTSIDE}
-    assert SECRET not in model.texts
 
 
 def test_links_are_followed_where_that_was_asked_for_and_remembered(
