@@ -244,7 +244,7 @@ class Store(VectorStore):
         """
         with self.database.reading() as connection:
             last = f"{self.rows.AT_PATH} ORDER BY passages.id DESC LIMIT 1"
-            key = (source, number, self._files_of(connection, last, os.fsencode(source)))
+            key = (source, number, self._files_of(connection, last, _path_of(connection, source)))
         if (kept := self._kept_table) and kept[0] == key:
             return kept[1]
         table = Table.of(self.passages_of(source), number)
@@ -254,7 +254,8 @@ class Store(VectorStore):
     def passages_of(self, source: str) -> list[Document]:
         """Return all passages of a document by its ``source``, in the order of its text."""
         with self.database.reading() as connection:
-            found = self._passages(connection, f"{self.rows.AT_PATH} ORDER BY passages.id", os.fsencode(source))
+            path = _path_of(connection, source)
+            found = self._passages(connection, f"{self.rows.AT_PATH} ORDER BY passages.id", path)
         return [passage for passage, _ in found]
 
     def surroundings(
@@ -431,3 +432,12 @@ class Store(VectorStore):
 
     def _select_relevance_score_fn(self) -> Callable[[float], float]:
         return lambda score: min(1.0, max(0.0, score))
+
+
+def _path_of(connection: Any, source: str) -> bytes:
+    """Return the path of a document by its ``source``, in which bytes that are no text are replaced."""
+    if "\ufffd" in source:
+        for (path,) in connection.execute("SELECT path FROM documents"):
+            if path.decode("utf-8", "replace") == source:
+                return bytes(path)
+    return os.fsencode(source)

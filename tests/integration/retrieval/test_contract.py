@@ -314,7 +314,10 @@ def test_where_a_document_repeats_a_passage_nothing_is_guessed_but_the_rows_diff
 
 def test_all_passages_of_a_document_come_back_in_order(opened: Open) -> None:
     cells = Document(TEXTS[0], metadata={"row": 1, CELLS: [[0, 1, 0, 3, 10]]})
-    put(opened(), file("/d/a.csv", [cells, *TEXTS[1:]]), file("/d/b.txt", TEXTS))
+    other = file("/d/b.txt", TEXTS)
+    odd = SplitFile(replace(other.record, path=b"/d/caf\xe9.txt"), other.passages)  # a name that is no text
+    put(opened(), file("/d/a.csv", [cells, *TEXTS[1:]]), other, odd)
+    assert texts(opened().passages_of("/d/caf\ufffd.txt")) == TEXTS
     found = opened().passages_of("/d/a.csv")
     assert texts(found) == TEXTS
     assert found[0].metadata[CELLS] == [[0, 1, 0, 3, 10]]
