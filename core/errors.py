@@ -50,10 +50,6 @@ class IndexDamaged(RequestError):
     """The database is damaged: a checksum, a constraint or the schema does not match."""
 
 
-class IndexOutdated(IndexDamaged):
-    """The database was made by an older version, in a format that is no longer supported."""
-
-
 def damaged() -> IndexDamaged:
     """Return the error for a row whose checksum does not match."""
     return IndexDamaged("The index is damaged: index its documents again.")

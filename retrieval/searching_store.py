@@ -7,7 +7,6 @@ from contextlib import AbstractContextManager
 from dataclasses import asdict
 from typing import Any, Protocol, Self, get_args
 
-import numpy as np
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
 from langchain_core.vectorstores import VectorStore
@@ -39,7 +38,6 @@ from retrieval.sync_report import Progress, SyncReport, VerifyReport
 from retrieval.tables import Table
 from retrieval.unit_vectors import BATCH, OtherDimensionError, Vectors, embed_query, embed_texts, text_hash
 
-TABLES = (b".csv", b".tsv", b".html", b".htm", b".xhtml", b".md", b".markdown", b".mkd", b".docx")
 _UNSAVED = 512  # new vectors that are kept of a partly embedded file
 _TOUCH = "UPDATE documents SET mtime_ns = ?"
 _FILES = "SELECT passages.id, document, path, sha256 FROM passages JOIN documents ON documents.id = document"
@@ -59,6 +57,7 @@ class Database(Protocol):
     def reading(self) -> AbstractContextManager[Any]: ...
     def writing(self) -> AbstractContextManager[Any]: ...
     def only_writer(self, seconds: float) -> AbstractContextManager[None]: ...
+    def holder(self) -> str: ...
     def close(self) -> None: ...
 
 
@@ -74,9 +73,10 @@ class Rows(Protocol):
     def clear(self, connection: Any, embedding: str, dimension: int, settings: SplitSettings) -> None: ...
     def known_vectors(self, connection: Any, hashes: Sequence[bytes]) -> dict[bytes, Vectors]: ...
     def put_spare_vectors(self, connection: Any, vectors: Mapping[bytes, Vectors]) -> None: ...
-    def put_files(self, connection: Any, files: Sequence[SplitFile], vectors: Vectors | None) -> None: ...
+    def put_files(self, connection: Any, files: Sequence[SplitFile], vectors: Mapping[str, Vectors]) -> None: ...
     def remove_documents(self, connection: Any, ids: Collection[int]) -> None: ...
-    def read_again(self, connection: Any, documents: Collection[int] | None) -> None: ...
+    def remove_root(self, connection: Any, root: bytes) -> None: ...
+    def set_excluded(self, connection: Any, patterns: Collection[str]) -> None: ...
     def get_records(self, connection: Any) -> dict[bytes, Record]: ...
     def get_contents(self, connection: Any, documents: Collection[int]) -> dict[int, Contents]: ...
     def get_passages(self, connection: Any, ids: Sequence[int]) -> dict[int, Document]: ...
@@ -126,21 +126,30 @@ class Store(VectorStore):
     def add_roots(self, roots: Mapping[bytes, str], followed: Collection[bytes]) -> None:
         """Add or replace roots; the links of those in ``followed`` are followed wherever they lead."""
 
-    @abstractmethod
     def remove_root(self, root: bytes, documents: Collection[int]) -> None:
         """Remove a root, and documents by id."""
+        with self.database.writing() as connection:
+            self.rows.remove_root(connection, root)
+            self.rows.remove_documents(connection, documents)
+        self.save_derived()
 
-    @abstractmethod
     def set_excluded(self, patterns: Collection[str], documents: Collection[int]) -> None:
         """Replace the patterns of files that are left out, and remove documents by id."""
+        with self.database.writing() as connection:
+            self.rows.set_excluded(connection, patterns)
+            self.rows.remove_documents(connection, documents)
+        self.save_derived()
+
+    def save_derived(self) -> None:
+        """Save what is derived from the database and kept beside it, if anything is."""
 
     def only_writer(self, seconds: float = WAIT) -> AbstractContextManager[None]:
         """Be the only one that writes, of all processes. Raises ``IndexBusy`` if another does so after ``seconds``."""
         return self.database.only_writer(seconds)
 
-    @abstractmethod
     def writer(self) -> str:
         """Name the process that writes, as the beginning of a sentence."""
+        return self.database.holder()
 
     @abstractmethod
     def settle(self) -> None:
@@ -193,21 +202,7 @@ class Store(VectorStore):
         elif not self.made().splitter:
             with self.database.writing() as connection:
                 self.rows.set_meta(connection, **asdict(settings))
-        if self.lacks_cells:
-            self.read_tables_again()
         return reasons
-
-    @property
-    def lacks_cells(self) -> bool:
-        """Whether an older version read the files, and this process may have them read again."""
-        return self.writable and not self.made().cells
-
-    def read_tables_again(self) -> None:
-        """Mark the files that may have tables to be read again: an older version did not keep their cells."""
-        tables = [one.id for path, one in self.records().items() if path.lower().endswith(TABLES)]
-        with self.database.writing() as connection:
-            self.rows.read_again(connection, tables)
-            self.rows.set_meta(connection, cells=1)
 
     def keep_vectors(self, vectors: Mapping[bytes, Vectors]) -> None:
         """Keep vectors by the hash of their text: what is put next is not embedded. `settle` drops the rest."""
@@ -218,8 +213,8 @@ class Store(VectorStore):
         """Embed the texts that are new to the store, then write all files or none."""
         vectors = self.embedded([passage.page_content for file in files for passage in file.passages])
         with self.database.writing() as connection:
-            if vectors is not None:
-                self._record_model(connection, vectors.shape[1])
+            if vectors:
+                self._record_model(connection, len(next(iter(vectors.values()))))
             self.rows.put_files(connection, files, vectors)
 
     def remove(self, documents: Collection[int]) -> None:
@@ -249,7 +244,7 @@ class Store(VectorStore):
         """
         with self.database.reading() as connection:
             last = f"{self.rows.AT_PATH} ORDER BY passages.id DESC LIMIT 1"
-            key = (source, number, self._files_of(connection, last, os.fsencode(source)))
+            key = (source, number, self._files_of(connection, last, _path_of(connection, source)))
         if (kept := self._kept_table) and kept[0] == key:
             return kept[1]
         table = Table.of(self.passages_of(source), number)
@@ -259,7 +254,8 @@ class Store(VectorStore):
     def passages_of(self, source: str) -> list[Document]:
         """Return all passages of a document by its ``source``, in the order of its text."""
         with self.database.reading() as connection:
-            found = self._passages(connection, f"{self.rows.AT_PATH} ORDER BY passages.id", os.fsencode(source))
+            path = _path_of(connection, source)
+            found = self._passages(connection, f"{self.rows.AT_PATH} ORDER BY passages.id", path)
         return [passage for passage, _ in found]
 
     def surroundings(
@@ -312,18 +308,16 @@ class Store(VectorStore):
         text = joined(passages[:READ_OF_DOCUMENT])
         return first(text, most), len(passages) <= READ_OF_DOCUMENT and len(text) <= most
 
-    def embedded(self, texts: Sequence[str]) -> Vectors | None:
-        """Return a vector for each text, each new one embedded once; None for no texts.
+    def embedded(self, texts: Iterable[str]) -> dict[str, Vectors]:
+        """Return the vector of each text, a new one embedded once.
 
         Hundreds of new vectors are kept while more are to be embedded: an interrupted run embeds no text twice.
         """
-        if not texts:
-            return None
-        hashes = [text_hash(text) for text in texts]
+        hashes = {text: text_hash(text) for text in texts}
         with self.database.reading() as connection:
             dimension = self.rows.made_with(connection).dimension
-            found = self.rows.known_vectors(connection, [*set(hashes)])
-        missing = [(hash_, text) for hash_, text in dict(zip(hashes, texts, strict=True)).items() if hash_ not in found]
+            found = self.rows.known_vectors(connection, [*hashes.values()])
+        missing = [(hash_, text) for text, hash_ in hashes.items() if hash_ not in found]
         unsaved: dict[bytes, Vectors] = {}
         for start in range(0, len(missing), BATCH):
             if len(unsaved) >= _UNSAVED:
@@ -337,7 +331,7 @@ class Store(VectorStore):
             self._check_dimension(vectors, dimension)
             unsaved |= zip((hash_ for hash_, _ in batch), vectors, strict=True)
             found |= unsaved
-        return np.stack([found[hash_] for hash_ in hashes])
+        return {text: found[hash_] for text, hash_ in hashes.items()}
 
     def _files_of(self, connection: Any, condition: str, *values: object) -> dict[int, File]:
         """Return the document of each passage that meets a condition in SQL, by the passage's id, in its order."""
@@ -438,3 +432,12 @@ class Store(VectorStore):
 
     def _select_relevance_score_fn(self) -> Callable[[float], float]:
         return lambda score: min(1.0, max(0.0, score))
+
+
+def _path_of(connection: Any, source: str) -> bytes:
+    """Return the path of a document by its ``source``, in which bytes that are no text are replaced."""
+    if "\ufffd" in source:
+        for (path,) in connection.execute("SELECT path FROM documents"):
+            if path.decode("utf-8", "replace") == source:
+                return bytes(path)
+    return os.fsencode(source)

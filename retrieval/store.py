@@ -18,6 +18,7 @@ Search = Literal["hybrid", "vectors", "bm25"]
 UPLOADS = b"uploads:"  # the folder of all uploads in a library; no disk has it, as paths of files are absolute
 WAIT = 5.0  # seconds for another writer to finish
 MOST_AROUND = 600  # characters before a quote, and after it
+LARGEST_SENT = 50_000_000  # bytes of a file that is sent to other machines; a larger one is read by its own
 
 
 def path_of(path: bytes) -> Path:
@@ -45,8 +46,8 @@ class Machine:
 class Roots:
     """The files and folders that were added: "file" or "folder" by path, and those whose links are followed.
 
-    ``elsewhere`` are those that another machine reads, with its name. ``excluded`` are the patterns of files that are
-    left out of all of them.
+    ``elsewhere`` are those that another machine reads, with its name; ``followed`` has these too. ``excluded`` are the
+    patterns of files that are left out of all of them.
     """
 
     kinds: dict[bytes, str]
@@ -74,14 +75,18 @@ class Record:
 class Made:
     """What a library's passages were made with; nothing of one that was never filled.
 
-    ``dimension`` is 0 where the model of this name gives vectors of another length now. ``cells`` says that passages
-    keep where the cells of tables stand, as those of older versions do not.
+    ``dimension`` is 0 where the model of this name gives vectors of another length now.
     """
 
     embedding: str
     dimension: int
     splitter: dict[str, int]
-    cells: bool = False
+
+
+def made_of(meta: Mapping[str, str]) -> Made:
+    """Return what a store's metadata say. Raises ``ValueError`` for what is no number."""
+    splitter = {key: int(meta[key]) for key in ("chunk_size", "overlap") if key in meta}
+    return Made(meta.get("embedding", ""), int(meta.get("dimension", 0)), splitter)
 
 
 # The passages of a document, in the order of its text, and their vectors, one a row.
@@ -126,7 +131,7 @@ class FileQueue(Protocol):
     def finish(self, files: Mapping[Job, SplitFile], settings: SplitSettings) -> list[Job]: ...
     def waiting(self, *, everywhere: bool = False) -> int: ...
     def busy_worker(self) -> str: ...
-    def send(self, read: Callable[[bytes], bytes | None], *, most: int | None) -> int: ...
+    def send(self, most: int | None = None) -> int: ...
     def others(self) -> bool: ...
 
 

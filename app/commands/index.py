@@ -13,7 +13,7 @@ from core.errors import RequestError
 from core.text import one_line, shown
 from retrieval.filters import excluded_by
 from retrieval.library.library import Library
-from retrieval.library.queued_sync import LARGEST_SENT
+from retrieval.store import LARGEST_SENT
 from retrieval.sync_report import Source
 
 

@@ -11,7 +11,7 @@ from urllib.parse import unquote_to_bytes
 
 from filelock import FileLock, Timeout
 
-from core.errors import IndexBusy, IndexDamaged, IndexOutdated, RequestError
+from core.errors import IndexBusy, IndexDamaged, RequestError
 from core.files import FILE_MODE, make_contents_private, make_private_folder, require_regular
 from core.text import shown
 from retrieval.index import schema
@@ -55,10 +55,7 @@ class Database:
         try:
             with translated(folder):
                 self._create_if_empty()
-                self._migrate_if_older()
                 self._check()
-        except IndexOutdated:
-            self.start_over("was made by an older version")
         except IndexDamaged:
             self.start_over()
 
@@ -85,6 +82,10 @@ class Database:
             yield connection
             connection.execute("COMMIT")
 
+    def holder(self) -> str:
+        """Name the process that writes, as the beginning of a sentence."""
+        return lock_holder(self.folder)
+
     @contextmanager
     def only_writer(self, seconds: float = WAIT) -> Iterator[None]:
         """Hold the writer lock, against other processes and threads, across several transactions.
@@ -94,7 +95,7 @@ class Database:
         """
         self._require_writable()
         if not self._writer.acquire(timeout=seconds):
-            raise _busy(self.folder)
+            raise self._busy()
         try:
             if self._lock.is_locked:
                 yield
@@ -109,8 +110,8 @@ class Database:
         finally:
             self._writer.release()
 
-    def start_over(self, fault: str = "was damaged") -> None:
-        """Move the database aside and create a new one from the roots and whatever is intact; ``fault`` says why."""
+    def start_over(self) -> None:
+        """Move the damaged database aside and create a new one from the roots and whatever is intact."""
         if not self.writable:
             raise IndexDamaged(
                 f"The index in {self.place} is damaged and cannot be repaired, since the folder is "
@@ -122,7 +123,7 @@ class Database:
             aside = None
             if opened == _inode(self._path):  # else another process has replaced it already
                 aside = self._move_aside()
-                self.notes.append(f"The index in {self.place} {fault}: it was moved to {aside.name}.")
+                self.notes.append(f"The index in {self.place} was damaged: it was moved to {aside.name}.")
             self._create_if_empty()
             self._check()
             if aside:
@@ -177,46 +178,36 @@ class Database:
             schema.set_excluded(connection, manifest.excluded)
             self.notes.append("The index had to be created again: all its documents are indexed anew.")
 
-    def _migrate_if_older(self) -> None:
-        """Bring a database of the format before this one up to date, in one transaction."""
-
-        def is_older() -> bool:
-            return str(self._objects_and_meta()[1].get("format")) == str(schema.BEFORE)
-
-        if not is_older():
+    def _check(self) -> None:
+        """Refuse a database of another format or with another schema; bring one of the format before up to date."""
+        with self._pool_lock:
+            self._inode = _inode(self._path)
+        with self.reading() as connection:
+            objects = schema.objects_of(connection)
+            meta = schema.get_meta(connection) if schema.has_meta_table(objects) else {}
+        version = str(meta.get("format"))
+        if version == str(schema.BEFORE):
+            self._migrate()
             return
+        if version.isdecimal() and len(version) <= _LONGEST_FORMAT and int(version) > FORMAT:
+            raise RequestError(
+                f"The index in {self.place} was made by a newer version of this program: "
+                "update the program, or remove the folder."
+            )
+        # Reading a foreign view or computed column would run its code.
+        if "index" not in meta or version != str(FORMAT) or objects != schema.expected_objects():
+            raise IndexDamaged(f"The index in {self.place} is damaged.")
+
+    def _migrate(self) -> None:
+        """Bring a database of the format before this one up to date, in one transaction."""
         if not self.writable:
             raise RequestError(
                 f"The index in {self.place} was made by an older version, and the folder is read-only: "
                 "make it writable."
             )
-        with self.only_writer(_MIGRATION_WAIT):
-            if is_older():  # else another process has done it while this one waited
-                with self.writing() as connection:
-                    migrate(connection)
-
-    def _objects_and_meta(self) -> tuple[list[schema.Object], dict[str, str]]:
-        with self.reading() as connection:
-            objects = schema.objects_of(connection)
-            return objects, schema.get_meta(connection) if schema.has_meta_table(objects) else {}
-
-    def _check(self) -> None:
-        """Refuse a database of another format or with another schema."""
-        with self._pool_lock:
-            self._inode = _inode(self._path)
-        objects, meta = self._objects_and_meta()
-        if "index" not in meta:
-            raise IndexDamaged(f"The index in {self.place} is damaged.")
-        version = str(meta.get("format"))
-        if not version.isdecimal() or len(version) > _LONGEST_FORMAT or int(version) < FORMAT:
-            raise IndexOutdated(f"The index in {self.place} was made by an older version.")
-        if int(version) > FORMAT:
-            raise RequestError(
-                f"The index in {self.place} was made by a newer version of this program: "
-                "update the program, or remove the folder."
-            )
-        if objects != schema.expected_objects():  # reading a foreign view or computed column would run its code
-            raise IndexDamaged(f"The index in {self.place} is damaged.")
+        with self.only_writer(_MIGRATION_WAIT), self.writing() as connection:
+            if schema.get_meta(connection).get("format") == str(schema.BEFORE):  # else another process has done it
+                migrate(connection)
 
     @contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:
@@ -270,7 +261,12 @@ class Database:
             try:
                 self._lock.acquire(timeout=seconds)
             except Timeout as error:
-                raise _busy(self.folder) from error
+                raise self._busy() from error
+
+    def _busy(self) -> IndexBusy:
+        return IndexBusy(
+            f"{self.holder()} is writing the index in {self.place}: wait until it has finished, then try again."
+        )
 
     def _move_aside(self) -> Path:
         """Rename the database with its -wal and -shm files; return the new path."""
@@ -293,9 +289,3 @@ def _inode(path: Path) -> int:
         return path.stat().st_ino
     except OSError:
         return 0
-
-
-def _busy(folder: Path) -> IndexBusy:
-    return IndexBusy(
-        f"{lock_holder(folder)} is writing the index in {shown(folder)}: wait until it has finished, then try again."
-    )

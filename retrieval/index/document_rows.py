@@ -3,7 +3,7 @@
 import sqlite3
 import uuid
 import zlib
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, astuple, replace
 from typing import Any
 
@@ -14,6 +14,8 @@ from core.errors import damaged
 from core.words import CJK, pairs_of
 from retrieval.index import schema
 from retrieval.index.schema import Snapshot
+from retrieval.index.schema import remove_root as remove_root
+from retrieval.index.schema import set_excluded as set_excluded
 from retrieval.index.schema import set_meta as set_meta
 from retrieval.index.vector_rows import chunks, drop_spare_vectors, put_vector, vectors_of
 from retrieval.index.vector_rows import known_vectors as known_vectors
@@ -34,8 +36,7 @@ _PASSAGES = (
 
 def made_with(connection: sqlite3.Connection) -> Made:
     """Return what the index's passages were made with."""
-    snapshot = Snapshot.of(connection)
-    return Made(snapshot.embedding, snapshot.dimension, snapshot.splitter, snapshot.cells)
+    return Snapshot.of(connection).made
 
 
 def make_room_for(connection: sqlite3.Connection, embedding: str, dimension: int) -> None:
@@ -58,14 +59,13 @@ def get_records(connection: sqlite3.Connection) -> dict[bytes, Record]:
     return records
 
 
-def put_files(connection: sqlite3.Connection, files: Sequence[SplitFile], vectors: Vectors | None) -> None:
-    """Write files with the vectors of all their passages, each in place of its old record."""
-    if vectors is not None and not Snapshot.of(connection).dimension:  # a search with other vectors marked it meanwhile
-        set_meta(connection, dimension=vectors.shape[1])
-    rows = iter(() if vectors is None else vectors)
+def put_files(connection: sqlite3.Connection, files: Sequence[SplitFile], vectors: Mapping[str, Vectors]) -> None:
+    """Write files with the vectors of their passages' texts, each in place of its old record."""
+    if vectors and not Snapshot.of(connection).dimension:  # a search with other vectors marked it meanwhile
+        set_meta(connection, dimension=len(next(iter(vectors.values()))))
     remove_documents(connection, [file.record.id for file in files if file.record.id])
     for file in files:
-        _put_file(connection, file, rows)
+        _put_file(connection, file, vectors)
 
 
 def remove_documents(connection: sqlite3.Connection, ids: Iterable[int]) -> None:
@@ -77,19 +77,15 @@ def clear(connection: sqlite3.Connection, embedding: str, dimension: int, settin
     """Remove all passages, and mark all files to be read again with these settings."""
     connection.execute("DELETE FROM passages")
     connection.execute("UPDATE documents SET passages = 0")
-    read_again(connection)
+    _read_again(connection)
     drop_spare_vectors(connection)
     # A new index id: vectors in memory or in the file may have the same passage ids but another model.
     set_meta(connection, index=uuid.uuid4().hex, embedding=embedding, dimension=dimension, **asdict(settings))
 
 
-def read_again(connection: sqlite3.Connection, documents: Collection[int] | None = None) -> None:
-    """Mark indexed files to be read again, these documents or all, and keep their passages until then."""
-    marked = "UPDATE documents SET sha256 = NULL, mtime_ns = -1 WHERE status = 'indexed'"
-    if documents is None:
-        connection.execute(marked)
-    else:
-        connection.executemany(f"{marked} AND id = ?", [(document,) for document in documents])
+def _read_again(connection: sqlite3.Connection) -> None:
+    """Mark the indexed files to be read again, and keep their passages until then."""
+    connection.execute("UPDATE documents SET sha256 = NULL, mtime_ns = -1 WHERE status = 'indexed'")
 
 
 def migrate(connection: sqlite3.Connection) -> None:
@@ -104,7 +100,7 @@ def migrate(connection: sqlite3.Connection) -> None:
         connection.execute(statement)
     _index_pairs(connection)
     connection.execute("INSERT INTO words (words) VALUES ('rebuild')")
-    read_again(connection)
+    _read_again(connection)
     set_meta(connection, format=schema.FORMAT)
 
 
@@ -120,8 +116,8 @@ def _index_pairs(connection: sqlite3.Connection) -> None:
             connection.execute("UPDATE passages SET pairs = ?, seal = ? WHERE id = ?", (pairs, new_seal, id_))
 
 
-def _put_file(connection: sqlite3.Connection, file: SplitFile, vectors: Iterator[Vectors]) -> None:
-    """Write a document with its passages, and with their vectors, which come next."""
+def _put_file(connection: sqlite3.Connection, file: SplitFile, vectors: Mapping[str, Vectors]) -> None:
+    """Write a document with its passages and their vectors."""
     cursor = connection.execute(
         "INSERT INTO documents (path, sha256, size, mtime_ns, status, reason, date, passages, origin, seal) "
         "VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'file', ?)",
@@ -137,7 +133,7 @@ def _put_file(connection: sqlite3.Connection, file: SplitFile, vectors: Iterator
             "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (document, *columns, hash_, seal),
         )
-        put_vector(connection, int(cursor.lastrowid or 0), hash_, next(vectors))
+        put_vector(connection, int(cursor.lastrowid or 0), hash_, vectors[columns.text])
 
 
 def get_passages(connection: sqlite3.Connection, ids: Sequence[int]) -> dict[int, Document]:
@@ -162,12 +158,7 @@ def get_contents(connection: sqlite3.Connection, documents: Iterable[int]) -> di
             id_ for (id_,) in connection.execute("SELECT id FROM passages WHERE document = ? ORDER BY id", (document,))
         ]
         if ids:
-            passages = get_passages(connection, ids)
-            vectors = {
-                id_: one
-                for some, rows in vectors_of(connection, ids, dimension)
-                for id_, one in zip(some, rows, strict=True)
-            }
+            passages, vectors = get_passages(connection, ids), vectors_of(connection, ids, dimension)
             found[document] = [passages[id_] for id_ in ids], np.stack([vectors[id_] for id_ in ids])
     return found
 

@@ -2,6 +2,7 @@
 
 import sqlite3
 import zlib
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from itertools import chain
 
@@ -141,7 +142,7 @@ def _rank_candidates(
         connection.execute(
             f"INSERT INTO few (rowid, {_COLUMNS}) SELECT id, {_COLUMNS} FROM passages WHERE id IN ({marks})"  # noqa: S608
         )
-        scores = dict.fromkeys(candidates, 0.0)
+        scores: defaultdict[int, float] = defaultdict(float)  # of those that have a term
         for term, weight in weights.items():
             sql = f"SELECT rowid, -rank FROM few WHERE few MATCH ? AND rank MATCH '{_BM25}'"  # noqa: S608
             rows = connection.execute(sql, (term,)).fetchall()

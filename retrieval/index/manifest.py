@@ -54,11 +54,6 @@ def read_manifest(folder: Path) -> Manifest | None:
         return None
 
 
-def write_manifest(folder: Path, manifest: Manifest) -> None:
-    """Replace the manifest atomically."""
-    write_atomically(folder / NAME, manifest.model_dump_json(indent=1).encode())
-
-
 def quoted(path: bytes) -> str:
     """Return the bytes of a path as text that ``urllib.parse.unquote_to_bytes`` reverses."""
     return quote(path, safe="/\\: ()[]{}@&=+$,;!'~")

@@ -6,12 +6,11 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from core.errors import IndexDamaged
 from retrieval.index import schema
 from retrieval.index.sqlite_files import connect
-from retrieval.index.vector_rows import VECTORS, put_spare_vectors, seal
+from retrieval.index.vector_rows import VECTORS, intact_vector, put_spare_vectors
+from retrieval.unit_vectors import Vectors
 
 _ROWS = 1_000  # at a time: if a read fails, its rows are tried one by one
 _MAX_UNREADABLE = 200_000  # rows in a row, after which the scan ends
@@ -37,8 +36,11 @@ def recover(damaged: Path, connection: sqlite3.Connection) -> None:
         schema.set_meta(connection, embedding=embedding, dimension=dimension)
         for sql, key in ((VECTORS, "passage"), (_SPARE_VECTORS, "rowid")):
             for rows in _rows(old, sql, key):
-                intact = [row[1:3] for row in rows if _is_intact(row, dimension)]
-                put_spare_vectors(connection, {hash_: np.frombuffer(blob, np.float32) for hash_, blob in intact})
+                vectors: dict[bytes, Vectors] = {}
+                for _, hash_, blob, sealed in rows:
+                    with suppress(IndexDamaged):
+                        vectors[hash_] = intact_vector(hash_, blob, sealed)
+                put_spare_vectors(connection, {hash_: one for hash_, one in vectors.items() if len(one) == dimension})
 
 
 def _continue_ids(old: sqlite3.Connection, connection: sqlite3.Connection) -> None:
@@ -65,10 +67,3 @@ def _rows(old: sqlite3.Connection, sql: str, key: str) -> Iterator[list[Any]]:
                     rows += old.execute(f"{sql} WHERE {key} = ?", (id_,)).fetchall()
             last, unreadable = last + _ROWS, 0 if rows else unreadable + _ROWS
         yield rows
-
-
-def _is_intact(row: tuple[Any, ...], dimension: int) -> bool:
-    _, hash_, blob, sealed = row
-    if not isinstance(hash_, bytes) or not isinstance(blob, bytes) or len(blob) != 4 * dimension:
-        return False
-    return bool(sealed == seal(hash_, blob))

@@ -11,7 +11,7 @@ from functools import cache
 from pydantic import BaseModel
 
 from core.errors import damaged
-from retrieval.store import Roots
+from retrieval.store import Made, Roots, made_of
 
 FORMAT = 3
 BEFORE = FORMAT - 1  # which is brought up to date
@@ -169,7 +169,7 @@ def are_plain(objects: list[Object]) -> bool:
     return all(_PLAIN.match(sql) or sql == "None" for *_, sql in objects) and len(objects) < _MAX_OBJECTS
 
 
-_META = ("format", "index", "embedding", "dimension", "chunk_size", "overlap", "cells")
+_META = ("format", "index", "embedding", "dimension", "chunk_size", "overlap")
 LARGEST = 1 << 16  # numbers in a vector
 # Prefixes of keys of meta, before bytes in hexadecimal: a root's path, whose links are followed, and a pattern of
 # files that are excluded. A column or table of their own would be another format.
@@ -194,32 +194,27 @@ class Snapshot:
 
     connection: sqlite3.Connection
     index: str
-    embedding: str
-    dimension: int
-    splitter: dict[str, int]
+    made: Made
     passages: int
     reached: Reached
-    cells: bool = False
+
+    @property
+    def dimension(self) -> int:
+        """The length of the vectors."""
+        return self.made.dimension
 
     @classmethod
     def of(cls, connection: sqlite3.Connection) -> "Snapshot":
-        """Read the state that a connection sees; an index without passages has no embedding model yet."""
+        """Read the state that a connection sees."""
         meta = get_meta(connection)
         (count,) = connection.execute("SELECT coalesce(sum(passages), 0) FROM documents").fetchone()
         last = dict(connection.execute("SELECT name, seq FROM sqlite_sequence WHERE name IN ('passages', 'removed')"))
         try:
-            if not 0 <= int(meta.get("dimension", 0)) < LARGEST:
+            made = made_of(meta)
+            if not 0 <= made.dimension < LARGEST:
                 raise damaged()
-            return cls(
-                connection,
-                index=meta["index"],
-                embedding=meta.get("embedding", ""),
-                dimension=int(meta.get("dimension", 0)),
-                splitter={key: int(meta[key]) for key in ("chunk_size", "overlap") if key in meta},
-                passages=int(count),
-                reached=Reached(passage=int(last.get("passages", 0)), removal=int(last.get("removed", 0))),
-                cells="cells" in meta,
-            )
+            reached = Reached(passage=int(last.get("passages", 0)), removal=int(last.get("removed", 0)))
+            return cls(connection, meta["index"], made, int(count), reached)
         except (KeyError, TypeError, ValueError) as error:
             raise damaged() from error
 

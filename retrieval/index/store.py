@@ -17,7 +17,6 @@ from retrieval.index.database import Database
 from retrieval.index.faiss_index import Ids
 from retrieval.index.keyword_search import search_keywords
 from retrieval.index.schema import Snapshot
-from retrieval.index.sqlite_files import lock_holder
 from retrieval.index.vector_file import VectorIndex, keyword_index_is_intact, save_derived
 from retrieval.index.vector_rows import drop_spare_vectors, vectors_of
 from retrieval.index.verification import verify
@@ -56,31 +55,18 @@ class PassageStore(Store):
         """Add or replace roots, in the manifest too, so that they survive damage to the database."""
         with self.database.writing() as connection:
             schema.add_roots(connection, dict(roots), followed)
-        save_derived(self.database, self.vectors)
-
-    def remove_root(self, root: bytes, documents: Collection[int]) -> None:
-        with self.database.writing() as connection:
-            schema.remove_root(connection, root)
-            rows.remove_documents(connection, documents)
-        save_derived(self.database, self.vectors)
-
-    def set_excluded(self, patterns: Collection[str], documents: Collection[int]) -> None:
-        """Replace the patterns of files that are left out, in the manifest too, and remove documents by id."""
-        with self.database.writing() as connection:
-            schema.set_excluded(connection, patterns)
-            rows.remove_documents(connection, documents)
-        save_derived(self.database, self.vectors)
-
-    def writer(self) -> str:
-        return lock_holder(self.database.folder)
+        self.save_derived()
 
     def settle(self) -> None:
-        """Drop vectors of no passage, and bring the vector file up to date."""
+        """Drop vectors of no passage, and bring the vector file and the manifest up to date."""
         with self.database.reading() as connection:
             leftover = connection.execute("SELECT 1 FROM spare_vectors LIMIT 1").fetchone()  # of a file that is written
         if leftover:
             with self.database.writing() as connection:
                 drop_spare_vectors(connection)
+        self.save_derived()
+
+    def save_derived(self) -> None:
         save_derived(self.database, self.vectors)
 
     def start_over(self) -> None:
@@ -107,7 +93,7 @@ class PassageStore(Store):
             ) from error
         if self.vectors.rebuilt and self.database.writable:
             with suppress(RequestError), self.database.only_writer(seconds=0):  # else another process may do it
-                save_derived(self.database, self.vectors)
+                self.save_derived()
         return found
 
     def _candidates(
@@ -150,7 +136,5 @@ class _Found:
         return found
 
     def similarities(self, ids: Sequence[int]) -> dict[int, float]:
-        found: dict[int, float] = {}
-        for chunk, vectors in vectors_of(self.snapshot.connection, ids, self.snapshot.dimension):
-            found.update(zip(chunk, (vectors @ self.vector[0]).tolist(), strict=True))
-        return found
+        vectors = vectors_of(self.snapshot.connection, ids, self.snapshot.dimension)
+        return {id_: float(one @ self.vector[0]) for id_, one in vectors.items()}

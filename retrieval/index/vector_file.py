@@ -13,10 +13,10 @@ from retrieval.index import faiss_index, vector_rows
 from retrieval.index.database import Database
 from retrieval.index.faiss_index import Ids, Index
 from retrieval.index.keyword_search import keyword_index_seal
-from retrieval.index.manifest import Manifest, Words, quoted, read_manifest, write_atomically, write_manifest
+from retrieval.index.manifest import NAME as MANIFEST
+from retrieval.index.manifest import Manifest, Words, quoted, read_manifest, write_atomically
 from retrieval.index.manifest import Vectors as VectorsEntry
 from retrieval.index.schema import FORMAT, Reached, Snapshot, get_roots
-from retrieval.index.sqlite_files import translated
 from retrieval.unit_vectors import Vectors
 
 NAME = "vectors.faiss"
@@ -141,7 +141,7 @@ def _catch_up(index: Index, reached: Reached, snapshot: Snapshot) -> bool:
 
 def save_derived(database: Database, vectors: VectorIndex, *, keywords_changed: bool = False) -> None:
     """Bring the vector file and the manifest up to date with the database; needs the writer lock."""
-    with translated(database.folder), database.reading() as connection:
+    with database.reading() as connection:
         snapshot = Snapshot.of(connection)
         old = read_manifest(database.folder)
         if old and old.index != snapshot.index:
@@ -163,7 +163,7 @@ def save_derived(database: Database, vectors: VectorIndex, *, keywords_changed: 
             words=words,
         )
         if manifest != old:
-            write_manifest(database.folder, manifest)
+            write_atomically(database.folder / MANIFEST, manifest.model_dump_json(indent=1).encode())
     if entry and entry != kept:
         with database.writing() as connection:
             # The file has lost these.

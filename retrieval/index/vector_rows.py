@@ -50,20 +50,20 @@ def known_vectors(connection: sqlite3.Connection, hashes: Sequence[bytes]) -> di
             "SELECT hash, vector, seal FROM spare_vectors",
         ):
             for hash_, blob, seal_ in connection.execute(f"{table} WHERE hash IN ({marks})", chunk):
-                found[hash_] = _vector(hash_, blob, seal_)
+                found[hash_] = intact_vector(hash_, blob, seal_)
     return found
 
 
-def vectors_of(
-    connection: sqlite3.Connection, ids: Sequence[int], dimension: int
-) -> Iterator[tuple[list[int], Vectors]]:
-    """Yield (ids, vectors) of passages, many at a time."""
+def vectors_of(connection: sqlite3.Connection, ids: Sequence[int], dimension: int) -> dict[int, Vectors]:
+    """Return the vectors of passages, by id."""
+    found: dict[int, Vectors] = {}
     for chunk in chunks(ids):
         marks = ",".join("?" * len(chunk))
         rows = connection.execute(f"{VECTORS} WHERE passage IN ({marks})", chunk).fetchall()
         if len(rows) != len(chunk):
             raise damaged()
-        yield _stacked(rows, dimension)
+        found |= zip(*_stacked(rows, dimension), strict=True)
+    return found
 
 
 def vectors_after(connection: sqlite3.Connection, passage: int, dimension: int) -> Iterator[tuple[list[int], Vectors]]:
@@ -78,17 +78,18 @@ def sample_vectors(connection: sqlite3.Connection, count: int, dimension: int) -
     ids = np.fromiter((id_ for (id_,) in connection.execute("SELECT id FROM passages")), dtype=np.int64)
     if len(ids) > count:
         ids = np.sort(np.random.default_rng(0).choice(ids, count, replace=False))
-    return np.concatenate([vectors for _, vectors in vectors_of(connection, ids.tolist(), dimension)])
+    return np.stack([*vectors_of(connection, ids.tolist(), dimension).values()])
 
 
 def _stacked(rows: Sequence[tuple[int, bytes, bytes, int]], dimension: int) -> tuple[list[int], Vectors]:
-    vectors = [_vector(hash_, blob, seal_) for _, hash_, blob, seal_ in rows]
+    vectors = [intact_vector(hash_, blob, seal_) for _, hash_, blob, seal_ in rows]
     if any(len(vector) != dimension for vector in vectors):
         raise damaged()
     return [row[0] for row in rows], np.stack(vectors)
 
 
-def _vector(hash_: bytes, blob: bytes, seal_: int) -> Vectors:
+def intact_vector(hash_: bytes, blob: bytes, seal_: int) -> Vectors:
+    """Return a vector with the checksum of it and its text's hash. Raises ``IndexDamaged`` for another."""
     valid = isinstance(hash_, bytes) and isinstance(blob, bytes) and not len(blob) % 4
     if not valid or seal(hash_, blob) != seal_:
         raise damaged()

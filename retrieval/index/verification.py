@@ -32,7 +32,7 @@ def verify(
     repairs: list[str] = []
     problems: list[str] = []
     try:
-        with translated(database.folder), database.reading() as connection:
+        with database.reading() as connection:
             _check_rows(connection, database.folder, progress)
     except IndexDamaged:
         database.start_over()
@@ -43,7 +43,7 @@ def verify(
         with database.only_writer():
             save_derived(database, vectors, keywords_changed=True)
         repairs.append("The keyword index did not match the passages: it was made anew.")
-    with translated(database.folder), database.reading() as connection:
+    with database.reading() as connection:
         snapshot = Snapshot.of(connection)
         intact = not snapshot.dimension or vectors.is_intact(snapshot)
         documents = len(get_records(connection))
@@ -88,7 +88,7 @@ def _check_keyword_index(database: Database) -> bool:
         return True
     with database.only_writer():
         try:
-            with translated(database.folder), database.writing() as connection:
+            with database.writing() as connection:
                 connection.execute("INSERT INTO words (words, rank) VALUES ('integrity-check', 1)")
         except IndexDamaged:
             with database.writing() as connection:

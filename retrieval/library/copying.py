@@ -52,15 +52,16 @@ def copy_library(
 ) -> Copied:
     """Copy what the target lacks, and compare all of it with the source; the target's other documents stay.
 
-    Uploads are copied with their bytes where both keep uploads. Roots in ``without`` are left out.
+    Uploads are copied with their bytes where both keep uploads, but for those of which the target has a later one.
+    Roots in ``without`` are left out.
 
     It may be interrupted and called again. Raises ``RequestError`` where the target is made with another model or other
     passages, or where a copy is not the same.
     """
     made = source.made()
     apart = [*without] if target.uploads else [*without, UPLOADS]
-    left_out = {path for path in source.records() if any(is_below(path, root) for root in apart)}
-    records = {path: record for path, record in source.records().items() if path not in left_out}
+    records = source.records()
+    left_out = {path for path in records if any(is_below(path, root) for root in apart)}
     if made.embedding and made.embedding != target.model.name:
         raise ValueError("open the target with the model of the source")
     with target.only_writer():
@@ -73,14 +74,12 @@ def copy_library(
                 )
             target.clear_outdated(settings)
         missing = _add_roots(source.roots(), target, without)
-        if source.uploads and target.uploads:
-            _copy_uploads(source.uploads, target.uploads)
+        later = _copy_uploads(source.uploads, target.uploads) if source.uploads and target.uploads else set()
+        records = {path: record for path, record in records.items() if path not in left_out | later}
         known = target.records()
         lacking = {path: record for path, record in records.items() if not _same(record, known.get(path))}
         for batch in batches(lacking, progress):
             _put(source, target, batch, known)
-        if not made.cells:
-            target.read_tables_again()
         target.settle()
         _compare(source, target, records)
     passages = sum(record.passages for record in records.values())
@@ -113,11 +112,14 @@ def content_of(files: KeptFiles, path: bytes, upload: Upload) -> tuple[Upload, b
     return replace(upload, sha256=hashlib.sha256(content).hexdigest(), size=len(content)), content
 
 
-def _copy_uploads(source: KeptFiles, target: Uploads) -> None:
+def _copy_uploads(source: KeptFiles, target: Uploads) -> set[bytes]:
+    """Copy the uploads, and return those that stay, as the target has later ones."""
     known = target.stored()
+    later = {path for path, upload in source.stored().items() if known.get(path, upload).mtime_ns > upload.mtime_ns}
     for path, upload in source.stored().items():
-        if known.get(path) != upload:
+        if path not in later and known.get(path) != upload:
             target.keep(path, *content_of(source, path, upload))
+    return later
 
 
 def _add_roots(roots: Roots, target: Store, without: Collection[bytes]) -> list[Path]:

@@ -19,7 +19,7 @@ from core.text import shown
 from retrieval.filters import Filter, Visible, exclusion
 from retrieval.index.store import PassageStore
 from retrieval.library.discovery import LINK_OUTSIDE, find_documents, is_system
-from retrieval.library.queued_sync import queue_changes, read_upload, send, sync_by_queue
+from retrieval.library.queued_sync import queue_changes, read_upload, sync_by_queue
 from retrieval.library.sync import Sync
 from retrieval.searching_store import Store
 from retrieval.splitter import SplitSettings
@@ -89,7 +89,10 @@ class Library(AbstractContextManager["Library"]):
                 self.store.add_roots(changed, followed)
 
     def remove(self, path: str | Path) -> None:
-        """Remove a root and its passages, except those that another root covers; or delete uploads from the store."""
+        """Remove a root and its passages, except those that another root covers; or delete uploads from the store.
+
+        What only its links led to goes too, at the next sync if links in other roots are followed.
+        """
         if is_below(os.fsencode(path), UPLOADS):
             self._delete_uploads(os.fsencode(path))
             return
@@ -100,13 +103,14 @@ class Library(AbstractContextManager["Library"]):
             target = named if named in roots else os.fsencode(os.path.realpath(path))
             if target not in roots:
                 raise RequestError(_not_a_root(target, roots))
-            others = [root for root in roots if root != target]
-            below = [
+            others = [UPLOADS, *(root for root in roots if root != target)]
+            linked = known.followed == {target}  # what lies outside of all roots was found by its links alone
+            gone = [
                 record.id
                 for file, record in self.store.records().items()
-                if is_below(file, target) and not any(is_below(file, other) for other in others)
+                if (linked or is_below(file, target)) and not any(is_below(file, other) for other in others)
             ]
-            self.store.remove_root(target, below)
+            self.store.remove_root(target, gone)
 
     def _delete_uploads(self, path: bytes) -> None:
         uploads = self.store.uploads
@@ -181,7 +185,7 @@ class Library(AbstractContextManager["Library"]):
         """
         queue = self.require_queue()
         queue_changes(self.store, queue, Sync(self.store, self.settings, None), self.settings, WAIT)
-        return queue.waiting(), send(queue)
+        return queue.waiting(), queue.send()
 
     def read_upload(self, path: bytes, *, seconds: float = WAIT) -> None:
         """Bring an upload into the library that was put into `Store.uploads`.
@@ -269,7 +273,7 @@ class Library(AbstractContextManager["Library"]):
             return sync_by_queue(store, store.queue, self.settings, progress, seconds)
         run = Sync(store, self.settings, progress)
         plan = run.plan()
-        if plan.changed or plan.gone or store.lacks_cells or store.outdated(self.settings):
+        if plan.changed or plan.gone or store.outdated(self.settings):
             with store.only_writer(seconds):
                 run.report.notes += store.clear_outdated(self.settings)
                 plan = run.plan()  # another process may have done it while this one waited for the lock

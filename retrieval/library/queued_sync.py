@@ -6,7 +6,6 @@ import time
 from contextlib import suppress
 
 from core.errors import IndexBusy, RequestError
-from core.files import read_regular
 from retrieval.library.sync import Plan, Sync
 from retrieval.library.worker import Worker
 from retrieval.searching_store import Store
@@ -17,7 +16,6 @@ from retrieval.sync_report import Progress, SyncReport, TimeEstimate
 PAUSE = 0.2  # seconds until the files that others read are looked for again
 PATIENCE = 30.0  # seconds to wait for a database that cannot be reached, as at its restart
 MOST_SENT = 32  # files that wait in the database for other machines, while this one feeds them
-LARGEST_SENT = 50_000_000  # bytes of a file that is sent; a larger one is read by its own machine
 
 
 def sync_by_queue(
@@ -44,7 +42,7 @@ def queue_changes(store: Store, queue: FileQueue, run: Sync, settings: SplitSett
     """Queue the files that are new or changed, and return the plan; what is gone is not removed yet."""
     plan = run.plan()
     unread = bool(store.uploads and store.writable and store.uploads.unread())
-    if plan.changed or unread or store.lacks_cells or store.outdated(settings):
+    if plan.changed or unread or store.outdated(settings):
         with store.only_writer(seconds):
             run.report.notes += store.clear_outdated(settings)
             plan = run.plan()
@@ -69,18 +67,6 @@ def read_upload(store: Store, queue: FileQueue, uploads: Uploads, path: bytes, s
         store.settle()
 
 
-def send(queue: FileQueue, most: int | None = None) -> int:
-    """Send files to other machines, as `PostgresQueue.send`; return how many are too large, or cannot be read."""
-
-    def read(path: bytes) -> bytes | None:
-        try:
-            return read_regular(path_of(path), LARGEST_SENT, follow_links=False)
-        except (OSError, ValueError):
-            return None
-
-    return queue.send(read, most=most)
-
-
 def _raise(error: RequestError) -> None:
     raise error
 
@@ -99,7 +85,7 @@ def _read(store: Store, queue: FileQueue, run: Sync, plan: Plan, progress: Progr
         while waiting := queue.waiting():
             estimate.update(max(0, len(files) - waiting))
             if queue.others():
-                send(queue, MOST_SENT)
+                queue.send(MOST_SENT)
             if worker.step():
                 continue
             if not seconds:

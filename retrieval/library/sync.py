@@ -191,9 +191,11 @@ def _hash(path: bytes) -> str:
 
 
 def _is_elsewhere(path: bytes, roots: Roots) -> bool:
-    """True for an upload, and for a document that only another machine's roots cover."""
-    others = [UPLOADS, *roots.elsewhere]
-    return any(is_below(path, root) for root in others) and not any(is_below(path, root) for root in roots.kinds)
+    """True for an upload, and for a document that only another machine's roots cover, or links in them lead to."""
+    if any(is_below(path, root) for root in roots.kinds):
+        return False
+    linked = bool(roots.followed) and roots.followed <= roots.elsewhere.keys()
+    return linked or any(is_below(path, root) for root in (UPLOADS, *roots.elsewhere))
 
 
 def _day(stamp: Stamp) -> str:

@@ -1,6 +1,5 @@
 """The store of a library in PostgreSQL: see `retrieval.searching_store.Store`."""
 
-import json
 import platform
 from collections.abc import Callable, Collection, Mapping
 
@@ -59,7 +58,7 @@ class PostgresStore(Store):
         own = {path for path, _, _, machine in found if machine in ("", self.queue.machine.name)}
         return Roots(
             {path: kind for path, kind, _, _ in found if path in own},
-            {path for path, _, followed, _ in found if followed and path in own},
+            {path for path, _, followed, _ in found if followed},
             {path: machine for path, _, _, machine in found if path not in own},
             excluded,
         )
@@ -68,22 +67,6 @@ class PostgresStore(Store):
         with self.database.writing() as connection:
             for path, kind in roots.items():
                 connection.execute(_ADD_ROOT, (path, kind, path in followed, owner(path, self.queue.machine)))
-
-    def remove_root(self, root: bytes, documents: Collection[int]) -> None:
-        with self.database.writing() as connection:
-            connection.execute("DELETE FROM roots WHERE path = %s", (root,))
-            self.queue.drop_below(connection, root)
-            rows.remove_documents(connection, documents)
-            rows.fold_frequencies(connection)
-
-    def set_excluded(self, patterns: Collection[str], documents: Collection[int]) -> None:
-        with self.database.writing() as connection:
-            rows.set_meta(connection, excluded=json.dumps(sorted(patterns)))
-            rows.remove_documents(connection, documents)
-            rows.fold_frequencies(connection)
-
-    def writer(self) -> str:
-        return self.database.holder()
 
     def settle(self) -> None:
         """Drop vectors of no passage, add up the words' frequencies, tell the planner of many new passages, and make

@@ -1,18 +1,19 @@
 """The queue of the files of a library that are still to be read, by any process and machine."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 from core.errors import IndexBusy, RequestError
-from core.files import is_below
+from core.files import is_below, read_regular
 from core.text import one_line
 from retrieval.filters import exclusion
 from retrieval.postgres import rows
-from retrieval.postgres.database import Connection, Database
+from retrieval.postgres.database import Database
 from retrieval.postgres.uploads import UNREAD
 from retrieval.searching_store import Store
 from retrieval.splitter import SplitSettings
-from retrieval.store import UPLOADS, Job, Machine, SplitFile, changes
+from retrieval.store import LARGEST_SENT, UPLOADS, Job, Machine, SplitFile, changes, path_of
 from retrieval.unit_vectors import Vectors, text_hash
 
 _ALIVE = 60.0  # seconds after which a worker that said nothing counts as gone
@@ -94,13 +95,6 @@ class PostgresQueue:
             if files or queued_uploads:
                 self._store.make_room(connection)
 
-    def drop_below(self, connection: Connection, root: bytes) -> None:
-        """Drop the files of a root; those that another root covers are queued again by the next sync."""
-        connection.execute(
-            "DELETE FROM queue WHERE path = %(root)s OR substring(path FOR length(%(below)s)) = %(below)s",
-            {"root": root, "below": root.rstrip(b"/") + b"/"},
-        )
-
     def take(self, worker: str, most: int, lease: float, *, everywhere: bool) -> list[Job]:
         """Take files that nobody has for ``lease`` seconds, those first that have waited longest.
 
@@ -138,11 +132,12 @@ class PostgresQueue:
         try:
             return self._write(files, vectors, settings)
         except IndexBusy:
-            if vectors is not None:
-                self._store.keep_vectors(dict(zip(map(text_hash, texts), vectors, strict=True)))
+            self._store.keep_vectors({text_hash(text): vector for text, vector in vectors.items()})
             raise
 
-    def _write(self, files: Mapping[Job, SplitFile], vectors: Vectors | None, settings: SplitSettings) -> list[Job]:
+    def _write(
+        self, files: Mapping[Job, SplitFile], vectors: Mapping[str, Vectors], settings: SplitSettings
+    ) -> list[Job]:
         with self._database.writing_with_others() as connection:
             made = rows.made_with(connection)
             if changes(made, self._store.model, settings):
@@ -153,22 +148,16 @@ class PostgresQueue:
             keys = _keys(list(files)) | {"versions": [job.version for job in files]}
             unchanged = {id_ for (id_,) in connection.execute(_UNCHANGED, keys)}
             excluded = exclusion(rows.get_excluded(connection), [root for root, *_ in rows.get_roots(connection)])
-            wanted = {
+            wanted = [
                 job for job in files if job.id in unchanged and (is_below(job.path, UPLOADS) or not excluded(job.path))
-            }
+            ]
             old = rows.documents_at(connection, [job.path for job in wanted])
-            kept: list[SplitFile] = []
-            chosen: list[int] = []
-            start = 0
-            for job, file in files.items():
-                end = start + len(file.passages)
-                if job in wanted:
-                    kept.append(replace(file, record=replace(file.record, id=old.get(job.path, 0))))
-                    chosen += range(start, end)
-                start = end
-            rows.put_files(connection, kept, None if vectors is None else vectors[chosen])
+            kept = [
+                SplitFile(replace(files[job].record, id=old.get(job.path, 0)), files[job].passages) for job in wanted
+            ]
+            rows.put_files(connection, kept, vectors)
             connection.execute("DELETE FROM queue WHERE id = ANY(%s)", (list(unchanged),))
-        return [job for job in files if job in wanted]
+        return wanted
 
     def waiting(self, *, everywhere: bool = False) -> int:
         """Return how many files of this machine, or of all, are not read yet."""
@@ -187,8 +176,8 @@ class PostgresQueue:
             ).fetchone()
         return one_line(str(row[0])) if row else ""
 
-    def send(self, read: Callable[[bytes], bytes | None], *, most: int | None) -> int:
-        """Send the bytes of this machine's files to other machines; return how many files cannot be sent.
+    def send(self, most: int | None = None) -> int:
+        """Send this machine's files to other machines; return how many are too large, or cannot be read.
 
         At most so many wait there to be taken; with None all are sent. The file that this machine would read last is
         sent first, so that it and the others do not meet.
@@ -204,7 +193,9 @@ class PostgresQueue:
                 if not found or (most is not None and (count >= most or size >= _MOST_SENT)):
                     return left_out
                 for id_, version, path in found:
-                    content = read(path)
+                    content = None
+                    with suppress(OSError, ValueError):
+                        content = read_regular(path_of(path), LARGEST_SENT, follow_links=False)
                     left_out += content is None
                     sent = "UPDATE queue SET content = %s WHERE id = %s AND version = %s"
                     connection.execute(sent, (content, id_, version))

@@ -14,7 +14,7 @@ from retrieval.passage_columns import PassageColumns, columns_of, found_passage
 from retrieval.postgres.database import Connection
 from retrieval.postgres.lexemes import tsvector_of
 from retrieval.splitter import SplitSettings
-from retrieval.store import Contents, Made, Record, SplitFile
+from retrieval.store import Contents, Made, Record, SplitFile, made_of
 from retrieval.unit_vectors import Vectors, text_hash
 
 MARK = "%s"
@@ -50,9 +50,7 @@ _ALL_PASSAGES = f"SELECT coalesce(sum(passages), 0)::bigint FROM {FREQUENCIES} W
 
 def made_with(connection: Connection) -> Made:
     """Return what the library's passages were made with."""
-    meta: dict[str, str] = dict(connection.execute("SELECT key, value FROM meta").fetchall())
-    splitter: dict[str, int] = {key: int(meta[key]) for key in ("chunk_size", "overlap") if key in meta}
-    return Made(meta.get("embedding", ""), int(meta.get("dimension", 0)), splitter, "cells" in meta)
+    return made_of(dict(connection.execute("SELECT key, value FROM meta").fetchall()))
 
 
 def set_meta(connection: Connection, **values: object) -> None:
@@ -66,6 +64,20 @@ def set_meta(connection: Connection, **values: object) -> None:
 def get_roots(connection: Connection) -> list[tuple[bytes, str, bool, str]]:
     """Return the path of each root, its kind, whether links are followed, and its machine."""
     return connection.execute("SELECT path, kind, followed, machine FROM roots ORDER BY path").fetchall()
+
+
+def remove_root(connection: Connection, root: bytes) -> None:
+    """Remove a root with its files in the queue; those that another root covers are queued by the next sync."""
+    connection.execute("DELETE FROM roots WHERE path = %s", (root,))
+    connection.execute(
+        "DELETE FROM queue WHERE path = %(root)s OR substring(path FOR length(%(below)s)) = %(below)s",
+        {"root": root, "below": root.rstrip(b"/") + b"/"},
+    )
+
+
+def set_excluded(connection: Connection, patterns: Collection[str]) -> None:
+    """Replace the patterns of files that are left out."""
+    set_meta(connection, excluded=json.dumps(sorted(patterns)))
 
 
 def get_excluded(connection: Connection) -> set[str]:
@@ -82,13 +94,10 @@ def get_records(connection: Connection) -> dict[bytes, Record]:
     return {row[0]: Record(*row) for row in rows}
 
 
-def put_files(connection: Connection, files: Sequence[SplitFile], vectors: Vectors | None) -> None:
-    """Write files with the vectors of all their passages, each in place of its old record."""
+def put_files(connection: Connection, files: Sequence[SplitFile], vectors: Mapping[str, Vectors]) -> None:
+    """Write files with the vectors of their passages' texts, each in place of its old record."""
     remove_documents(connection, [file.record.id for file in files if file.record.id])
     documents = [_put_record(connection, file.record, len(file.passages)) for file in files]
-    if vectors is None:
-        return
-    rows = iter(vectors)
     with connection.cursor().copy(_COPY) as copy:
         for document, file in zip(documents, files, strict=True):
             for passage in file.passages:
@@ -97,7 +106,7 @@ def put_files(connection: Connection, files: Sequence[SplitFile], vectors: Vecto
                 hash_ = text_hash(columns.text)
                 date = columns.date or file.record.date
                 kept = columns._replace(date=date)[:-1]  # the pairs are among the words
-                copy.write_row((document, *kept, hash_, tokens, words, halfvec(next(rows))))
+                copy.write_row((document, *kept, hash_, tokens, words, halfvec(vectors[columns.text])))
     connection.execute(_COUNT, {"sign": 1, "documents": documents})
 
 

@@ -53,7 +53,7 @@ def best(library: Library) -> str:
 
 @pytest.fixture
 def sqlite_url(tmp_path: Path) -> str:
-    return (tmp_path / "st öre").as_uri().replace("file", "sqlite")
+    return (tmp_path / "st öre").as_uri().replace("file", "sqlite", 1)
 
 
 @pytest.fixture(params=STORES)
@@ -102,17 +102,10 @@ def model() -> BagOfWords:
 
 
 @pytest.fixture
-def open_library(home: Path, model: BagOfWords) -> Iterator[Opener]:
-    """Open the library as often as a test likes; all are closed at its end."""
-    with ExitStack() as stack:
-
-        def opener(
-            embeddings: BagOfWords | None = None, name: str = "bow", split: SplitSettings | None = None
-        ) -> Library:
-            library = Library.open(home, embeddings or model, embedding_name=name, split=split)
-            return stack.enter_context(library)
-
-        yield opener
+def open_library(home: Path, model: BagOfWords, open_at: Opener) -> Opener:
+    """Open the library in ``home`` as often as a test likes."""
+    url = home.parent.as_uri().replace("file", "sqlite", 1)
+    return lambda given=None, name="bow": open_at(url, name=home.name, model=given or model, embedding=name)
 
 
 @pytest.fixture

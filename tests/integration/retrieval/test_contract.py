@@ -21,7 +21,7 @@ from retrieval.searching_store import Store
 from retrieval.splitter import SplitSettings
 from retrieval.store import Model, Record, Search, SplitFile
 from retrieval.unit_vectors import OtherDimensionError
-from tests.integration.retrieval.conftest import Opener, run_at_once, synced
+from tests.integration.retrieval.conftest import Opener, run_at_once
 from tests.unit.retrieval.fakes import BagOfWords
 
 Open = Callable[..., Store]
@@ -156,6 +156,7 @@ def test_a_filter_is_obeyed_in_each_way_of_searching(opened: Open) -> None:
             found = store.similarity_search("lender aspirin Paris", k=9, filter=filter_, search=search)  # type: ignore[arg-type]
             assert sorted(texts(found)) == sorted(kept), (filter_, search)
         assert store.has_fitting(Filter.model_validate(filter_)) == bool(kept)
+    assert store.similarity_search("nowhere", filter=Filter(sources=("a.*",)), search="bm25") == []
     with pytest.raises(ValueError, match="search is 'magic'"):
         store.similarity_search("x", search="magic")  # type: ignore[arg-type]
 
@@ -302,9 +303,21 @@ def test_a_document_is_read_back_up_to_a_length_and_a_quote_has_its_surroundings
     assert (elsewhere.before, elsewhere.after, elsewhere.path) == (passage[:20], passage[60:], None)
 
 
+def test_where_a_document_repeats_a_passage_nothing_is_guessed_but_the_rows_differ(opened: Open) -> None:
+    texts = [TEXTS[0], TEXTS[1], TEXTS[0]]
+    repeated = [Document(text, metadata={"offset": 50 * number}) for number, text in enumerate(texts)]
+    store = put(opened(), file("/d/a.txt", repeated), file("/d/b.csv", texts))
+    found = store.surroundings("/d/a.txt", TEXTS[0], 0, 6)
+    assert (found.before, found.after, found.path) == ("", TEXTS[0][6:], Path("/d/a.txt"))
+    assert store.surroundings("/d/b.csv", TEXTS[0], 0, 6, row=3).before == f"{TEXTS[0]}\n\n{TEXTS[1]}\n\n"
+
+
 def test_all_passages_of_a_document_come_back_in_order(opened: Open) -> None:
     cells = Document(TEXTS[0], metadata={"row": 1, CELLS: [[0, 1, 0, 3, 10]]})
-    put(opened(), file("/d/a.csv", [cells, *TEXTS[1:]]), file("/d/b.txt", TEXTS))
+    other = file("/d/b.txt", TEXTS)
+    odd = SplitFile(replace(other.record, path=b"/d/caf\xe9.txt"), other.passages)  # a name that is no text
+    put(opened(), file("/d/a.csv", [cells, *TEXTS[1:]]), other, odd)
+    assert texts(opened().passages_of("/d/caf\ufffd.txt")) == TEXTS
     found = opened().passages_of("/d/a.csv")
     assert texts(found) == TEXTS
     assert found[0].metadata[CELLS] == [[0, 1, 0, 3, 10]]
@@ -337,22 +350,6 @@ async def test_a_table_is_kept_until_its_document_changes(opened: Open) -> None:
     changed = await adapter.table_of("/d/a.csv", 0)
     assert changed
     assert [values for *_, values in changed.values] == [7, 6]
-
-
-def test_a_library_of_an_older_version_reads_the_files_of_tables_once_more(
-    open_at: Opener, url: str, docs: Path
-) -> None:
-    path = (docs / "c.csv").rename(docs / "c.CSV")
-    store = synced(open_at(url), docs).store
-    with store.database.writing() as connection:
-        connection.execute("DELETE FROM meta WHERE key = 'cells'")
-    assert [path.name for path in open_at(url).sync().updated] == ["b.md", "c.CSV"]
-    assert open_at(url).sync().updated == []
-    table = open_at(url).store.table_of(str(path), 0)
-    assert table
-    assert [one.name for one in table.columns] == ["city", "river"]
-    store.read_tables_again()
-    assert texts(store.similarity_search("Paris", k=1)) == ["city: Paris\nriver: Seine"]  # until then it is found
 
 
 # Other settings.

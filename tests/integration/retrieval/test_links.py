@@ -1,17 +1,14 @@
 """Links in a folder are followed within it; what lies outside is indexed where that was asked for."""
 
-import json
 from pathlib import Path
 
 import pytest
 
 from core.errors import RequestError
-from retrieval.index.manifest import read_manifest
 from retrieval.index.schema import add_roots
 from retrieval.library.discovery import LINK_OUTSIDE, SYSTEM
 from retrieval.library.library import Library
 from tests.integration.retrieval.conftest import Opener, held, synced
-from tests.unit.retrieval.fakes import BagOfWords
 
 SECRET = "The password is sesame."
 
@@ -28,16 +25,6 @@ def linked(docs: Path, tmp_path: Path) -> Path:
 
 def skipped(library: Library) -> dict[str, str]:
     return {one.path.name: one.reason for one in library.skipped()}
-
-
-def test_a_link_out_of_its_folder_is_not_followed(open_library: Opener, linked: Path, model: BagOfWords) -> None:
-    library = open_library()
-    library.add([linked])
-    report = library.sync()
-    assert held(library) == ["a.txt", "b.md", "c.csv"]
-    assert [(one.path, one.reason) for one in report.skipped] == [(linked / "readme.md", LINK_OUTSIDE)]
-    assert skipped(library) == {"readme.md": LINK_OUTSIDE}
-    assert SECRET not in model.texts
 
 
 def test_links_are_followed_where_that_was_asked_for_and_remembered(
@@ -59,6 +46,15 @@ def test_links_are_followed_where_that_was_asked_for_and_remembered(
     ]
 
 
+def test_what_links_led_to_goes_with_the_last_folder_whose_links_are_followed(
+    open_at: Opener, url: str, linked: Path
+) -> None:
+    library = synced(open_at(url), linked, follow_links=True)
+    library.remove(linked)
+    assert library.sources() == []
+    assert library.sync().notes == []
+
+
 def test_each_folder_has_its_own_answer(open_library: Opener, linked: Path, tmp_path: Path) -> None:
     other = tmp_path / "other"
     other.mkdir()
@@ -74,19 +70,6 @@ def test_each_folder_has_its_own_answer(open_library: Opener, linked: Path, tmp_
     library.remove(linked)
     synced(library, linked)
     assert "credentials" not in held(library)
-
-
-def test_a_manifest_of_before_says_nothing_of_links(open_library: Opener, linked: Path, home: Path) -> None:
-    synced(open_library(), linked).close()
-    manifest = home / "manifest.json"
-    manifest.write_text(manifest.read_text().replace('"follow_links": [],', ""))
-    manifest.write_text(manifest.read_text().replace('"excluded": [],', ""))
-    assert not {"follow_links", "excluded"} & json.loads(manifest.read_text()).keys()
-    read = read_manifest(home)
-    assert read is not None
-    assert read.follow_links == []
-    (home / "index.sqlite").unlink()
-    assert len(open_library().sync().added) == 3
 
 
 def test_a_folder_of_nothing_but_links_out_of_it_says_so(open_library: Opener, tmp_path: Path, docs: Path) -> None:

@@ -267,7 +267,7 @@ def test_a_file_too_large_to_be_sent_waits_for_its_own_machine(
 ) -> None:
     owner, other = open_on("a"), open_on("b")
     owner.add([docs])
-    monkeypatch.setattr("retrieval.library.queued_sync.LARGEST_SENT", 50)
+    monkeypatch.setattr("retrieval.postgres.queue.LARGEST_SENT", 50)
     assert owner.enqueue() == (3, 1)
     assert read_all(other) == 2
     assert read_all(owner) == 1
@@ -275,16 +275,19 @@ def test_a_file_too_large_to_be_sent_waits_for_its_own_machine(
 
 def test_what_another_machine_added_is_left_alone(open_on: Opener, docs: Path, tmp_path: Path) -> None:
     owner, other = open_on("a"), open_on("b")
-    synced(owner, docs)
-    for file in docs.iterdir():
+    (tmp_path / "linked.txt").write_text("Linked from the folder.")
+    (docs / "link.txt").symlink_to(tmp_path / "linked.txt")
+    synced(owner, docs, follow_links=True)
+    for file in [tmp_path / "linked.txt", *docs.iterdir()]:
         file.unlink()  # as on a machine that lacks them
     own = tmp_path / "own"
     own.mkdir()
     (own / "d.txt").write_text("Tea is grown in Assam.")
+    assert other.sync().passages == 5
     other.add([own])
     report = other.sync()
-    assert (report.removed, len(report.added), report.passages) == ([], 1, 5)
-    assert len(owner.sync().removed) == 3
+    assert (report.removed, len(report.added), report.passages) == ([], 1, 6)
+    assert len(owner.sync().removed) == 4
     assert sources(owner) == {"d.txt": 1}
 
 

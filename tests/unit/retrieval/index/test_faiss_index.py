@@ -51,10 +51,3 @@ def test_an_index_comes_back_from_its_bytes(index: Index, vectors: Vectors) -> N
     assert nearest.search(again, vectors[5:6], 10) == nearest.search(index, vectors[5:6], 10)
     assert nearest.deserialize(faiss.serialize_index(index), DIMENSION + 1) is None
     assert nearest.deserialize(np.frombuffer(b"no index" * 9, dtype=np.uint8), DIMENSION) is None
-
-
-def test_an_index_that_grew_or_shrank_much_suits_no_more(index: Index) -> None:
-    assert nearest.suits(index, COUNT)
-    assert not nearest.suits(index, 100 * nearest.EXACT)
-    if hasattr(index, "nlist"):
-        assert not nearest.suits(index, 10)
