@@ -37,6 +37,7 @@ WORD = re.compile(r"[^\W_]+")
 SUBQUERY = re.compile(r"\(\s*SELECT\b[^()]*(?:\([^()]*\)[^()]*)*\)", re.IGNORECASE)
 TEXT = re.compile(r"'((?:[^']|'')*)'")
 BEGINNING = 3  # letters by which two words are taken for one: Italian, Italy
+WHAT_IS_ASKED = re.compile(r"SELECT (\w+) FROM \w+ WHERE (?:.+ AND )?\1 =")  # a figure that the question says
 BARE_NUMBER = re.compile(r"[-\d.e]+")
 FENCE = re.compile(r"```(?:sql)?|```", re.IGNORECASE)
 
@@ -184,7 +185,8 @@ def added(question: str, query: str) -> str:
 
 def other_kind(table: Table, question: str, found: Found) -> str:
     """Say how the result differs in kind from what the question asks for."""
-    if not found.is_computed and (asks_for_total(question) or (asks_how_many(question) and len(found.rows) > 1)):
+    counts = asks_how_many(question) and (len(found.rows) > 1 or WHAT_IS_ASKED.match(found.sql))
+    if not found.is_computed and (asks_for_total(question) or counts):
         return "It gives rows, where the question asks for a number: use COUNT or SUM."
     if found.is_computed and asks_which(question) and all(map(BARE_NUMBER.fullmatch, found.result)):
         return "It gives a number, where the question asks which one it is."

@@ -460,6 +460,8 @@ def _computed(connection: sqlite3.Connection, query: "exp.Select") -> Found:
     group, by = [_named(query, one) for one in _parts(query, "group")], [one for one, _ in _order(query)]
     width, end = len(query.expressions), len(query.expressions) + len(by)
     most, passed = _whole(query, "limit"), _whole(query, "offset") or 0
+    if not group and (most or 1) > 1:
+        raise QueryError(f"LIMIT {most} takes no rows from what is computed of all.")
     every = query.copy().select(*(one.copy() for one in [*by, *group]))
     every.set("limit", None)
     every.set("offset", None)

@@ -123,6 +123,12 @@ def test_a_text_that_the_question_does_not_name_is_added(question: str, text: st
     [
         ("How many stations are on the Red line?", "SELECT station FROM data WHERE line = 'Red'", "gives rows"),
         ("How many platforms are there altogether?", "SELECT platforms FROM data", "gives rows"),
+        ("How many have 7 platforms?", "SELECT platforms FROM data WHERE platforms = 7", "gives rows"),
+        (
+            "What is the sum of the 2 highest?",
+            "SELECT SUM(platforms) FROM data ORDER BY platforms DESC LIMIT 2",
+            "LIMIT 2",
+        ),
         ("How many platforms are there?", "SELECT COUNT(*) FROM data", "platforms adds up to"),
         ("How many lines are there?", "SELECT COUNT(*) FROM data", "COUNT(DISTINCT line)"),
         ("Which line has the most platforms?", "SELECT line FROM data ORDER BY platforms DESC LIMIT 1", "group them"),
@@ -152,7 +158,7 @@ async def test_without_a_query_what_only_all_rows_answer_is_not_read_from_some(
 ) -> None:
     if question != MOST:
         stations = "'Alder', 'Cedar'" if "Cedar" in question else "'Alder'"
-        select = "SELECT line FROM data WHERE station IN (X) AND line = 'Red'".replace("X", stations)
+        select = "SELECT platforms FROM data WHERE station IN (X) AND line = 'Red'".replace("X", stations)
         selects = [one.replace(ORDER, select) for one in selects]
     update = await asked(question, *selects, fits=fits)
     assert "drafts" not in update
