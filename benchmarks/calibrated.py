@@ -21,17 +21,15 @@ from typing import Any, cast
 
 from langchain_core.documents import Document
 
-from app.calibrations import UNBOUNDED
 from app.front_door import SelfRAG
 from app.settings import Settings
 from app.terminal.screen import Screen
-from benchmarks.harness import FOLDER, exit_code_of, option_parser, show_progress, write_figures
+from benchmarks.harness import FOLDER, exit_code_of, option_parser, recorded, show_progress, write_figures
 from core.errors import RequestError
 from core.types import Verdict
 from evaluation.calibrating import CUTS, Trial, calibrate, f1_of, trials_of, usable
 from evaluation.datasets.question_set import load
 from evaluation.judging.saved_replies import Replies
-from evaluation.recorded_chat import Calls, RecordedChat, over_chats
 from evaluation.written_labels import drawn, written
 from models.calibration import expit, logit
 from models.critic import Critic, FormatSelection
@@ -94,8 +92,8 @@ async def figures_of(folder: Path, name: str, options: Any) -> dict[str, Any]:
     examples = usable(load(folder / "questions.jsonl", options.out / "documents").examples)[: options.most]
     async with SelfRAG.open(folder / "documents", settings=settings, screen=Screen()) as rag:
         with Replies(options.out / f"{folder.name}-{'file' if own_file else 'embedded'}.jsonl") as replies:
-            recorded, _ = over_chats(rag.services, lambda chat: RecordedChat(chat, replies, Calls(UNBOUNDED)))
-            asked = replace(recorded, critic=changed(cast("Critic", recorded.critic)))
+            services = recorded(rag.services, replies)
+            asked = replace(services, critic=changed(cast("Critic", services.critic)))
             trials = await trials_of(asked, rag.context, examples, progress(folder, name))
             row = scored(trials)
             if options.unlabelled and rag.library:

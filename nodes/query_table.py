@@ -48,6 +48,11 @@ class Named(NamedTuple):
     cells: dict[str, str]
     rest: str
 
+    @property
+    def are_compared(self) -> bool:
+        """Whether two of the texts are of one column, as in "Which is older, A or B?"."""
+        return len(set(self.cells.values())) < len(self.cells)
+
 
 async def query_table(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
     """Draft the result of the query, each row of it a claim with the rows of the table that carry it.
@@ -67,17 +72,14 @@ async def query_table(state: SelfRAGState, services: Services, runtime: Runtime[
         verdict = await services.critic.choose(FITS, table=described, question=as_data(question), query=as_data(query))
         verdict = FITS.apply_threshold(verdict, runtime.context.effective_thresholds.fits)
     result = found.result if found else None
-    decided: dict[str, Any] = {"query": query, "result": result, "failed": why, "verdict": verdict}
+    decided: dict[str, Any] = {"query": query, "result": result, "failed": why, "verdict": verdict, "accepted": False}
     if not found or not verdict or not FITS.is_positive(verdict):
-        compares = len(set(named.cells.values())) < len(named.cells)
-        decided |= {"accepted": False}
-        if not compares and not needs_all_rows(question) and not (found and found.is_computed):
+        if not named.are_compared and not needs_all_rows(question) and not (found and found.is_computed):
             return {"table": None, "decided": decided}
-        rows = {identity_of(one) for one in table.passages}
-        read = [one for one in state["passages"] if one["id"] not in rows]
-        if read[:1] == state["passages"][:1]:
-            return {"table": None, "passages": read, "decided": decided}
-        return {"table": within, "decided": decided}
+        rows, passages = {identity_of(one) for one in table.passages}, state["passages"]
+        if passages[0]["id"] in rows:  # the table is what the question is about
+            return {"table": within, "decided": decided}
+        return {"table": None, "passages": [one for one in passages if one["id"] not in rows], "decided": decided}
     return _drafted(table, found, verdict, state) | {"decided": decided | {"accepted": True}}
 
 
