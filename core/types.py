@@ -105,10 +105,14 @@ class Subject(TypedDict):
 
 
 class TableFound(TypedDict):
-    """A table of which half of the passages of a search are rows: its document, and its number there."""
+    """A table that a search found rows of: its document, its number there, and whether it is asked before any text.
+
+    It is ``is_best`` where half of the passages or the best one are rows of it.
+    """
 
     source: str
     number: int
+    is_best: NotRequired[bool]
 
 
 class Queried(TypedDict):

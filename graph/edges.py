@@ -30,8 +30,9 @@ def after_decide(state: SelfRAGState) -> Literal["retrieve", "direct_generate", 
 
 
 def after_retrieve(state: SelfRAGState) -> Literal["query_table", "grade_documents"]:
-    """Ask a table by a query where half of the passages are its rows: a search brings only some of them."""
-    return "query_table" if state.get("table") and not state["stops"] else "grade_documents"
+    """Ask a table by a query where half of the passages, or the best, are its rows: a search brings only some."""
+    table = state.get("table")
+    return "query_table" if table and table.get("is_best", True) and not state["stops"] else "grade_documents"
 
 
 def after_query_table(state: SelfRAGState) -> Literal["select", "grade_documents", "finish"]:
@@ -43,8 +44,10 @@ def after_query_table(state: SelfRAGState) -> Literal["select", "grade_documents
     return "grade_documents" if state["table"] is None else "finish"
 
 
-def after_grade_documents(state: SelfRAGState) -> Literal["generate", "rewrite_query", "direct_generate", "finish"]:
-    """Write from what is relevant; without any search again while rewrites are left, then end or fall back.
+def after_grade_documents(
+    state: SelfRAGState,
+) -> Literal["generate", "query_table", "rewrite_query", "direct_generate", "finish"]:
+    """Write from what is relevant; without any ask a table, search again while rewrites are left, end or fall back.
 
     A question that describes what it is about is first asked with its name.
     """
@@ -56,6 +59,8 @@ def after_grade_documents(state: SelfRAGState) -> Literal["generate", "rewrite_q
         return "generate"  # also when a limit ended the grading: what it reserved is for this
     if state["stops"]:
         return "finish"
+    if state.get("table"):
+        return "query_table"
     return "rewrite_query" if state["rewrites_left"] > 0 else _fall_back(state)
 
 

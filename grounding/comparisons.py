@@ -24,6 +24,7 @@ THAN = (
     r"more|less|fewer|higher|lower|larger|smaller|over|under|above|below|at (?:least|most)|between|exceed\w*",
     "all|each|every|list",
     rf"better|worse|\w{{3,}}er (?:than|als)|(?:{ASKED})\b[^?]*\w{{3,}}er\b[^?]*\b(?:or|oder)",
+    r"(?:after|before|since|until|nach|vor|seit|bis|après|avant|depuis|después|antes|desde)(?: [^\W\d]+){0,2} \d+",
     r"mehr|weniger|höher|niedriger|größer|kleiner|über|unter|mindestens|höchstens|zwischen|alle|jede\w*",
     "plus|moins|supérieure?s?|inférieure?s?|entre|tou(?:te)?s|chaque",
     r"más|menos|superior\w*|inferior\w*|entre|tod[oa]s|cada",
@@ -34,6 +35,15 @@ def _compiled(words: str, unspaced: str) -> re.Pattern[str]:
     return re.compile(rf"\b(?:{words})\b|{unspaced}", re.IGNORECASE)
 
 
+LESS = _compiled(
+    r"(?:cheap|few|low|small|short)(?:er|est)|less|(?<!at )least|"
+    r"(?:billig|wenig|niedrig|klein|kürz)\w*|moins|menos|menor",
+    "最少|最低|最小|最短|更少|更低",
+)
+ONE_OF_TWO = _compiled("or|oder|ou|o|u", "还是|或")
+OF_FIGURE = re.compile(
+    r"\b(?:(?:high|low|great|small|larg)er (?!than\b|or\b)[^\W\d]|(?:more|less|fewer) [^\W\d]+s\b)", re.IGNORECASE
+)
 WHICH = re.compile(rf"(?:{ASKED})\b", re.IGNORECASE)
 DIFFERENCE = _compiled("difference|many more|much more|Unterschied|Differenz|différence|diferencia", "差")
 COUNTED = _compiled(HOW_MANY, "几|多少")
@@ -57,9 +67,25 @@ def asks_which(question: str) -> bool:
     return WHICH.match(question) is not None
 
 
+def asks_for_least(question: str) -> bool:
+    """Whether the question asks for the least, or the lesser of two, and compares by nothing else."""
+    rest = LESS.sub(" ", question)
+    return rest != question and not suits_query(rest)
+
+
 def asks_for_difference(question: str) -> bool:
     """Whether the question asks by how much two things differ."""
     return DIFFERENCE.search(question) is not None
+
+
+def names_alternatives(question: str) -> bool:
+    """Whether the question asks for one of those that it names, as in "A or B"."""
+    return ONE_OF_TWO.search(question) is not None
+
+
+def names_figure(question: str) -> bool:
+    """Whether an English question says in a noun by what it compares, as in "more seats", rather than in "older"."""
+    return OF_FIGURE.search(question) is not None
 
 
 def asks_how_many(question: str) -> bool:

@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple, cast
 
@@ -12,10 +13,13 @@ from core.types import Claim, Draft, Queried, Quote, TableFound, Verdict
 from grounding.amounts import plain_figures
 from grounding.comparisons import (
     asks_for_difference,
+    asks_for_least,
     asks_for_total,
     asks_how_many,
     asks_which,
     counted_things,
+    names_alternatives,
+    names_figure,
     needs_all_rows,
 )
 from grounding.language import language_of
@@ -24,7 +28,7 @@ from nodes.finish import wording_of
 from nodes.retrieve import as_passage, each_once, identity_of
 from prompts.delimiters import as_data
 from prompts.query_table import FITS, MAX_TOKENS, NO_QUERY, QUERY_TABLE, REQUERY_TABLE
-from retrieval.tables import DISTINCT, Found, QueryError, Table, figure_text, only_rows, parsed, run
+from retrieval.tables import DISTINCT, NAME, Found, QueryError, Table, figure_text, only_rows, parsed, run
 from run.context import Context, Services
 from run.prefetch import PrefetchingRetriever
 from run.state import SelfRAGState, standalone_question
@@ -39,6 +43,10 @@ TEXT = re.compile(r"'((?:[^']|'')*)'")
 BEGINNING = 3  # letters by which two words are taken for one: Italian, Italy
 WHAT_IS_ASKED = re.compile(r"SELECT (\w+) FROM \w+ WHERE (?:.+ AND )?\1 =")  # a figure that the question says
 BARE_NUMBER = re.compile(r"[-\d.e]+")
+ORDERED = re.compile(r"\b(?:ORDER BY |MAX\(|MIN\()(\w+)")
+ORDERED_ALL = re.compile(r"\bORDER BY (?:(?!LIMIT)[^();])+$")
+GREATEST = re.compile(r"\bDESC(?=(?: LIMIT 1)?;?$)")
+QUOTE = "'"
 FENCE = re.compile(r"```(?:sql)?|```", re.IGNORECASE)
 
 
@@ -52,6 +60,15 @@ class Named(NamedTuple):
     def are_compared(self) -> bool:
         """Whether two of the texts are of one column, as in "Which is older, A or B?"."""
         return len(set(self.cells.values())) < len(self.cells)
+
+    def compared(self) -> str:
+        """Say how the texts of one column are compared; empty where none are."""
+        if not self.are_compared:
+            return ""
+        key = Counter(self.cells.values()).most_common(1)[0][0]
+        texts = ", ".join(f"'{cell.replace(QUOTE, QUOTE * 2)}'" for cell, of in self.cells.items() if of == key)
+        select = f"SELECT {key} FROM {NAME} WHERE {key} IN ({texts})"  # noqa: S608 - the model reads it, nothing runs it
+        return f"Begin with {select} ORDER BY, and the figure asked for."
 
 
 async def query_table(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
@@ -99,7 +116,7 @@ async def _found(
         try:
             return *await asyncio.to_thread(tried, table, query, question, named), ""
         except QueryError as error:
-            why = str(error)
+            why = " ".join(filter(None, (str(error), named.compared())))
     return query, None, why
 
 
@@ -109,8 +126,14 @@ def tried(table: Table, query: str, question: str, named: Named) -> tuple[str, F
     Raises `QueryError` also where that cannot be what the question asks for.
     """
     query = of_named_rows(table, named.cells, query)
+    if asks_for_least(question):
+        query = GREATEST.sub("ASC", query)
+    if named.are_compared and names_alternatives(question) and ORDERED_ALL.search(query):
+        query += " LIMIT 1"
     found = run(table, parsed(query, table))
     if problem := left_out(*named, query) or added(question, query) or other_kind(table, question, found):
+        raise QueryError(problem)
+    if named.are_compared and not found.is_computed and (problem := not_compared(table, question, found)):
         raise QueryError(problem)
     return query, found
 
@@ -203,6 +226,18 @@ def other_kind(table: Table, question: str, found: Found) -> str:
     counted = [index for index, one in enumerate(table.columns) if (own := stems(one.name)) and own <= things]
     if counted and (key := table.columns[counted[0]].key) not in used and table.repeats(counted[0]):
         return f"It counts rows, where the question asks how many {key} there are: use COUNT(DISTINCT {key})."
+    return ""
+
+
+def not_compared(table: Table, question: str, found: Found) -> str:
+    """Say how a query of rows that the question names fails to compare them by the figure that it asks for."""
+    ordered = ORDERED.search(found.sql)
+    if not ordered:
+        several = names_alternatives(question) and len(found.rows) > 1
+        return "It orders nothing, where one of several is asked for." if several else ""
+    by = [stems(one.name) for one in table.columns if one.key == ordered[1]]
+    if names_figure(question) and by and not by[0] & stems(question):
+        return f"It compares by {ordered[1]}, of which the question does not speak."
     return ""
 
 

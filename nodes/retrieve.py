@@ -12,7 +12,7 @@ from langgraph.runtime import Runtime
 
 from core.types import UNKNOWN, Compared, Passage, TableFound, Verdict
 from grounding.compared import MOST_COMPARED, compares, how_many, is_of_it_alone, things_compared
-from grounding.comparisons import suits_query
+from grounding.comparisons import needs_all_rows, suits_query
 from grounding.follow_ups import joined, leaned_on
 from grounding.lengths import NAMED, document_asked_for
 from nodes.concurrency import gather
@@ -62,6 +62,12 @@ async def retrieve(state: SelfRAGState, services: Services, runtime: Runtime[Con
     passages = rankings[0]
     if len(searches) > 1:
         passages = fused(rankings, [one.weight for one in searches])[: context.k]
+    question, table = standalone_question(state), None
+    if suits_query(question):
+        tables = {identity_of(one): _table(one) for documents in found for one in documents}
+        table = table_of([tables.get(one["id"]) for one in passages])
+        if table and not table["is_best"] and needs_all_rows(question):
+            passages = [one for one in passages if not tables.get(one["id"])]
     known = state.get("found", state["passages"])
     new = {passage["id"] for passage in passages}
     judged = {name: one["label"] for name, one in state["verdicts"].items()}
@@ -72,7 +78,7 @@ async def retrieve(state: SelfRAGState, services: Services, runtime: Runtime[Con
         "found": each_once([*known, *passages]),
         "relevant": [],
         "compared": [],
-        "table": table_of(passages, found) if suits_query(standalone_question(state)) else None,
+        "table": table,
         "searched": len(state["queries"]),
         "decided": {"query": state["queries"][-1], "retrieved": len(passages)},
     }
@@ -163,18 +169,18 @@ def each_once(passages: Iterable[Passage]) -> list[Passage]:
     return list(found.values())
 
 
-def table_of(passages: Sequence[Passage], found: Iterable[Sequence[Document]]) -> TableFound | None:
-    """Return the table of which half of all passages at least are rows, the first of two; None where there is none.
+def table_of(tables: Sequence[tuple[str, int] | None]) -> TableFound | None:
+    """Return the table that may be asked, given that of each passage, best first; None where there is none.
 
-    ``found`` are the documents of each search. Rows of long texts are read as any other passages.
+    It is the best of two that half of all passages at least are rows of, or that of the best passage; else that of any.
     """
-    tables = {identity_of(one): _table(one) for documents in found for one in documents}
-    rows = Counter(table for one in passages if (table := tables.get(one["id"])))
-    most = rows.most_common(1)
-    if not most or 2 * most[0][1] < len(passages):
+    rows = list(filter(None, tables))
+    if not rows:
         return None
-    source, number = most[0][0]
-    return TableFound(source=source, number=number)
+    ((most, count),) = Counter(rows).most_common(1)
+    is_most = 2 * count >= len(tables)
+    source, number = most if is_most else rows[0]
+    return TableFound(source=source, number=number, is_best=is_most or tables[0] is not None)
 
 
 def _table(document: Document) -> tuple[str, int] | None:

@@ -5,7 +5,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import groupby
+from itertools import chain, groupby
 from typing import TYPE_CHECKING
 
 from langchain_core.documents import Document
@@ -23,7 +23,9 @@ _SENTENCE_END = (
     r"|(?<=[。！？])"
     r"|(?<=[a-z][.!?])(?=[A-Z][a-z])"  # a lost space, as on many web pages
 )
-_HEADING_GAP = re.compile(r"^(#{1,6} .*|[^\n]{1,80}[^\s.!?:;,])\n[ \t]*\n(?=\S)", re.MULTILINE)
+_HEADING = r"^(#{1,6} .*|[^\n]{1,80}[^\s.!?:;,])\n"
+_HEADING_GAP = re.compile(_HEADING + r"[ \t]*\n(?=\S)", re.MULTILINE)
+_HEADING_AT_END = re.compile(_HEADING + r"\v*\Z", re.MULTILINE)
 _NOT_SPACE = re.compile(r"\S")
 _SPACE = re.compile(r"\s")
 _WHOLE = "\ue000"  # in the place of white space where the splitter must not split
@@ -43,7 +45,8 @@ def split(documents: Iterable[Document], settings: SplitSettings | None = None) 
 
     Each has the Document's metadata and ``offset``, its start in the Document's text:
     ``text[offset:offset + len(passage)] == passage``. Instead of the Document's ``headings`` it has ``heading``, those
-    above it, if there are any. A table no longer than a passage stays whole. Pages with hardly any letters are left
+    above it, if there are any. A table shares no passage with the text around it
+    but the heading above, and stays whole if it is no longer than a passage. Pages with hardly any letters are left
     out if other passages remain; rows never are.
     """
     settings = settings or SplitSettings()
@@ -79,9 +82,10 @@ def _cells_within(cells: Sequence[Cell], begin: int, end: int) -> list[Cell]:
 def _pieces(text: str, settings: SplitSettings) -> list[tuple[int, str]]:
     """Return (offset, piece), each long enough to be understood where the text allows it."""
     # The text given to the splitter has the same length, so that its offsets hold for ``text``.
-    masked = _bind_tables(_HEADING_GAP.sub(_bind_heading, text), settings.chunk_size)
+    blocks = _bind_tables(_HEADING_GAP.sub(_bind_heading, text), settings.chunk_size)
+    masked = "".join(blocks)
     pieces, end = [], 0
-    for piece in _splitter(settings).split_text(masked):
+    for piece in chain.from_iterable(map(_splitter(settings).split_text, blocks)):
         offset = _find(masked, piece, end, settings.overlap)
         end = offset + len(piece)
         original = text[offset:end]
@@ -126,17 +130,26 @@ def _bind_heading(match: re.Match[str]) -> str:
     return heading + "\n" + "\v" * (len(match[0]) - len(heading) - 1)
 
 
-def _bind_tables(text: str, most: int) -> str:
-    """Replace the white space in each table of at most ``most`` characters, so that it is not split."""
+def _bind_tables(text: str, most: int) -> list[str]:
+    """Return each table with the heading above it, and what stands between tables.
+
+    White space in a table of at most ``most`` characters is replaced, so that it is not split.
+    """
     if _CELL not in text:
-        return text
-    bound: list[str] = []
-    for is_table, lines in groupby(text.splitlines(keepends=True), key=lambda line: _CELL in line):
+        return [text]
+    blocks = [""]
+    for is_row, lines in groupby(text.splitlines(keepends=True), key=lambda line: _CELL in line):
         block = "".join(lines)
         body = block.rstrip()
-        small = is_table and "\n" in body and len(body) <= most
-        bound += [_SPACE.sub(_WHOLE, body) if small else body, block[len(body) :]]
-    return "".join(bound)
+        if not is_row or "\n" not in body:
+            blocks[-1] += block
+            continue
+        above = _HEADING_AT_END.search(blocks[-1])
+        heading = above[0] if above else ""
+        blocks[-1] = blocks[-1].removesuffix(heading)
+        table = _SPACE.sub(_WHOLE, body) if len(body) <= most else body
+        blocks += [heading + table + block[len(body) :], ""]
+    return blocks
 
 
 def _lengthened(text: str, offset: int, piece: str, settings: SplitSettings) -> tuple[int, str]:

@@ -74,6 +74,9 @@ EDGES: dict[tuple[str, str], Edge] = {
     ("query_table", "finish"): Edge("no result", ("right", 0.25), ("right", 0), ("right_edge",), label_at=(2.5, 0, -6)),
     ("grade_documents", "generate"): Edge("some relevant, or fallback", label_at=(0.5, 8, 4), anchor="start"),
     ("grade_documents", "rewrite_query"): Edge("not answered yet", ("left", 0), ("right", 0), label_at=(0.5, 0, -6)),
+    ("grade_documents", "query_table"): Edge(
+        "none, but rows", ("top", 0.4), ("bottom", 0.2), ("over grade_documents",), label_at=(1.6, 0, -5)
+    ),
     ("grade_documents", "direct_generate"): Edge("none: fallback", ("right", 0), ("left", 0), label_at=(0.5, 6, 14)),
     ("grade_documents", "finish"): Edge(
         "none, no rewrites left",
@@ -186,6 +189,8 @@ class Layout:
         """The x of a vertical lane, or the y of a horizontal one."""
         if name.startswith("under "):
             return self.boxes[name.removeprefix("under ")].y + (self.height + self.gap) / 2
+        if name.startswith("over "):
+            return self.boxes[name.removeprefix("over ")].top - MARGIN / 3
         beside_checks = self.width + CHECKS_GAP / 2 + MARGIN
         edge = self.half - MARGIN
         beside_column = self.width / 2 + MARGIN / 3

@@ -55,6 +55,17 @@ async def test_where_other_texts_come_first_they_are_read_without_the_rows_if_no
     assert (read in nodes_of(final), [one["text"] for one in final["passages"]] == texts) == (True, select == "none")
 
 
+@pytest.mark.parametrize(("select", "outcome"), [(ORDER, "grounded"), ("none", "abstained")])
+async def test_where_no_text_before_its_rows_answers_a_table_is_asked(select: str, outcome: str) -> None:
+    texts = ["The line is old.", "Its stations are of brick.", "All were built by Elm & Co."]
+    generator = ScriptedGenerator(selects=[select], queries=[MOST])
+    final = await ask(MOST, generator, *texts, relevance="irrelevant")
+    read = ["decide", "retrieve", "grade_documents", "query_table"]
+    assert nodes_of(final)[:4] == read
+    assert final["outcome"] == outcome
+    assert nodes_of(final)[-1] == "finish"
+
+
 @pytest.mark.parametrize(
     ("question", "nodes"),
     [

@@ -6,6 +6,7 @@ from graph.edges import (
     after_decide,
     after_generate,
     after_grade_documents,
+    after_retrieve,
     after_rewrite_query,
     after_select,
     before_decide,
@@ -16,6 +17,7 @@ STOPPED = [{"reason": "limit_calls", "failure": None}]
 BROKEN = [{"reason": "model_failed", "failure": "The key was refused."}]
 FOUND = [passage("a")]
 BEST = candidate_of(draft("It scatters.", ["Air scatters blue light."]))
+TABLE, REST = {"source": "t.csv", "number": 0}, {"source": "t.csv", "number": 0, "is_best": False}
 DRAFT, DECLINED = draft("It scatters."), draft("I don't know.", declined=True)
 CHECKS = ["hallucination_check", "answer_check"]
 
@@ -40,7 +42,16 @@ EDGES: dict[Any, list[tuple[dict[str, Any], Any]]] = {
         ({"route": "retrieve", "stops": STOPPED}, "finish"),
         ({"route": "direct", "stops": STOPPED}, "finish"),
     ],
+    after_retrieve: [
+        ({}, "grade_documents"),
+        ({"table": TABLE}, "query_table"),
+        ({"table": REST}, "grade_documents"),
+        ({"table": TABLE, "stops": STOPPED}, "grade_documents"),
+    ],
     after_grade_documents: [
+        ({"relevant": ["a"], "table": REST}, "generate"),
+        ({"relevant": [], "rewrites_left": 1, "table": REST}, "query_table"),
+        ({"relevant": [], "rewrites_left": 1, "table": REST, "stops": STOPPED}, "finish"),
         ({"relevant": ["a"]}, "generate"),
         ({"relevant": ["a"], "rewrites_left": 0}, "generate"),
         ({"relevant": ["a"], "stops": STOPPED}, "generate"),

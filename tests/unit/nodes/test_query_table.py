@@ -105,6 +105,37 @@ async def test_a_query_without_the_rows_that_are_compared_is_asked_of_them_alone
 
 
 @pytest.mark.parametrize(
+    ("question", "select", "answer"),
+    [
+        ("Which is cheaper, Cedar or Alder?", ORDER, "Alder (Platforms: 7)"),
+        ("Which is higher, Cedar or Alder?", ORDER.removesuffix(" LIMIT 1"), "Cedar (Platforms: 12)"),
+        ("How are the platforms of Cedar and Alder?", ORDER.removesuffix(" LIMIT 1"), "- Cedar (Platforms: 12)"),
+    ],
+)
+async def test_the_direction_and_the_one_that_is_asked_for_are_the_questions(
+    question: str, select: str, answer: str
+) -> None:
+    select = select.replace("ORDER", "WHERE station IN ('Alder', 'Cedar') ORDER")
+    update = await asked(question, select)
+    assert update["drafts"][0]["text"].splitlines()[0] == answer
+
+
+@pytest.mark.parametrize(
+    ("question", "select", "why"),
+    [
+        ("Which has more tracks, Alder or Cedar?", ORDER, "compares by platforms"),
+        ("Which is higher, Alder or Cedar?", "SELECT station FROM data WHERE platforms > 1", "orders nothing"),
+    ],
+)
+async def test_what_is_compared_by_nothing_that_is_asked_is_written_again_from_the_names(
+    question: str, select: str, why: str
+) -> None:
+    update = await asked(question, select, select)
+    assert why in update["decided"]["failed"]
+    assert "Begin with SELECT station FROM data WHERE station IN ('Alder', 'Cedar')" in update["decided"]["failed"]
+
+
+@pytest.mark.parametrize(
     ("question", "text", "is_added"),
     [
         ("How many stations are on the green line?", "Green", False),

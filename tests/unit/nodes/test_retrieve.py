@@ -55,11 +55,33 @@ async def test_metadata_of_another_library_is_no_table() -> None:
 
 
 async def test_rows_that_either_search_of_a_follow_up_finds_are_of_their_table() -> None:
-    rows = [document(f"name: a{n}", **{CELLS: [(0, n, 0, 4, 8)], "source": "t.csv"}) for n in range(4)]
+    rows = [row(n) for n in range(4)]
     asked = {"standalone": f"{SKY} Which is the largest?", "conversation": [turn(SKY)]}
     retriever = ScriptedRetriever({"Which is the largest?": rows[:1], f"{SKY} Which is the largest?": rows})
     update = await run_node(retrieve, state("Which is the largest?", **asked), retriever=retriever)
-    assert update["table"] == {"source": "t.csv", "number": 0}
+    assert update["table"] == {"source": "t.csv", "number": 0, "is_best": True}
+
+
+def row(number: int) -> Document:
+    return document(f"name: a{number}", **{CELLS: [(0, number, 0, 4, 8)], "source": "t.csv"})
+
+
+@pytest.mark.parametrize(
+    ("question", "found", "is_best", "read"),
+    [
+        ("Which is the largest?", [row(1), "b", "c"], True, ["name: a1", "b", "c"]),
+        ("Which is the largest?", ["b", row(1), row(2), "c"], True, ["b", "name: a1", "name: a2", "c"]),
+        ("Which is the largest?", ["b", row(1), "c"], False, ["b", "c"]),
+        ("Which are larger than five?", ["b", row(1), "c"], False, ["b", "name: a1", "c"]),
+        ("Why is it blue?", [row(1), "b", "c"], None, ["name: a1", "b", "c"]),
+    ],
+)
+async def test_rows_are_not_read_for_what_only_all_rows_answer(
+    question: str, found: list[Any], is_best: bool | None, read: list[str]
+) -> None:
+    update = await run_node(retrieve, state(question), retriever=ScriptedRetriever({question: found}))
+    assert (update["table"] or {}).get("is_best") is is_best
+    assert ids(update["passages"]) == read
 
 
 async def test_each_passage_of_any_search_is_kept_once() -> None:

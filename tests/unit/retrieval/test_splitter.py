@@ -19,6 +19,7 @@ def documents(*texts: str, row: int | None = None) -> list[Document]:
 def random_text(seed: int) -> str:
     chance = random.Random(seed)
     parts = ["word", "Sentence end. ", "\n", "\n\n", " ", "x" * 700, "ha ha ha ha ", "日本語。", "# Heading\n\n", "é"]
+    parts += ["\na: x | b: y\nc | d: " + "z" * 60 + "\n"]
     return "".join(chance.choice(parts) for _ in range(400))
 
 
@@ -52,6 +53,14 @@ def test_a_heading_stays_with_its_text() -> None:
     text = f"{SENTENCES * 4}\n\n# Costs of care\n\n{SENTENCES * 8}"
     (passage,) = [p for p in split(documents(text)) if "# Costs of care" in p.page_content]
     assert passage.page_content.startswith("# Costs of care\n\nEach passage")
+
+
+@pytest.mark.parametrize("gap", ["\n", "\n\n"])
+def test_a_table_shares_no_passage_with_the_text_around_it_but_its_heading(gap: str) -> None:
+    rows = "\n".join(f"plot: N{number} | rent: {number} EUR" for number in range(4))
+    before, table, after = split(documents(f"{SENTENCES}\n\nFree plots{gap}{rows}\n\n{SENTENCES}"))
+    assert table.page_content == f"Free plots{gap}{rows}"
+    assert {before.page_content, after.page_content} == {SENTENCES.strip()}
 
 
 def test_the_metadata_of_the_document_is_kept() -> None:
