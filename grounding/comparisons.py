@@ -23,7 +23,7 @@ ASKED = "which|who|welche[rsnm]?|wer|quel(?:le)?s?|qui|qué|quién"
 THAN = (
     r"more|less|fewer|higher|lower|larger|smaller|over|under|above|below|at (?:least|most)|between|exceed\w*",
     "all|each|every|list",
-    rf"better|worse|\w{{3,}}er (?:than|als)|(?:{ASKED})\b[^?]*\w{{3,}}er\b[^?]*\b(?:or|oder)",
+    rf"better|worse|\w{{3,}}er (?:than|als)|(?:{ASKED}|what|where|was|wo)\b[^?]*\w{{3,}}er\b[^?]*\b(?:or|oder)",
     r"(?:after|before|since|until|nach|vor|seit|bis|après|avant|depuis|después|antes|desde)(?: [^\W\d]+){0,2} \d+",
     r"mehr|weniger|höher|niedriger|größer|kleiner|über|unter|mindestens|höchstens|zwischen|alle|jede\w*",
     "plus|moins|supérieure?s?|inférieure?s?|entre|tou(?:te)?s|chaque",
@@ -41,8 +41,15 @@ LESS = _compiled(
     "最少|最低|最小|最短|更少|更低",
 )
 ONE_OF_TWO = _compiled("or|oder|ou|o|u", "还是|或")
-OF_FIGURE = re.compile(
-    r"\b(?:(?:high|low|great|small|larg)er (?!than\b|or\b)[^\W\d]|(?:more|less|fewer) [^\W\d]+s\b)", re.IGNORECASE
+OF_FIGURE = re.compile(  # in a noun, as in "more seats": most adjectives end otherwise
+    r"\b(?:(?:high|low|great|small|larg|few)er|more|less) (?!than\b|or\b)[^\W\d]+"
+    r"(?<!ive|ble|ous|ful|ant|ent)(?<!al|ic|ed|ly|ar|rn)(?<!ing)\b",
+    re.IGNORECASE,
+)
+RANKED = _compiled(
+    r"(?:second|third|fourth|2nd|3rd|4th)[ -](?:\w+est|most|least|best|worst)|(?:zweit|dritt|viert)\w+ste[nrs]?|"
+    r"(?:deuxième|troisième)s? (?:plus|moins)|(?:segund|tercer)[oa]?\b[^?]* (?:más|menos)",
+    "第[二三四]",
 )
 WHICH = re.compile(rf"(?:{ASKED})\b", re.IGNORECASE)
 DIFFERENCE = _compiled("difference|many more|much more|Unterschied|Differenz|différence|diferencia", "差")
@@ -78,13 +85,18 @@ def asks_for_difference(question: str) -> bool:
     return DIFFERENCE.search(question) is not None
 
 
+def asks_for_next(question: str) -> bool:
+    """Whether the question asks for the second or third of an order, not the first."""
+    return RANKED.search(question) is not None
+
+
 def names_alternatives(question: str) -> bool:
     """Whether the question asks for one of those that it names, as in "A or B"."""
     return ONE_OF_TWO.search(question) is not None
 
 
 def names_figure(question: str) -> bool:
-    """Whether an English question says in a noun by what it compares, as in "more seats", rather than in "older"."""
+    """Whether an English question says in a noun by what it compares, as in "more seats", not in "more expensive"."""
     return OF_FIGURE.search(question) is not None
 
 

@@ -14,6 +14,7 @@ from grounding.amounts import plain_figures
 from grounding.comparisons import (
     asks_for_difference,
     asks_for_least,
+    asks_for_next,
     asks_for_total,
     asks_how_many,
     asks_which,
@@ -46,6 +47,8 @@ BARE_NUMBER = re.compile(r"[-\d.e]+")
 ORDERED = re.compile(r"\b(?:ORDER BY |MAX\(|MIN\()(\w+)")
 ORDERED_ALL = re.compile(r"\bORDER BY (?:(?!LIMIT)[^();])+$")
 GREATEST = re.compile(r"\bDESC(?=(?: LIMIT 1)?;?$)")
+COUNT = re.compile(r"\bCOUNT\(\*\)", re.IGNORECASE)
+OF_ALL = re.compile(r"SELECT COUNT\(\*\)(?: AS \w+)? FROM \w+")
 QUOTE = "'"
 FENCE = re.compile(r"```(?:sql)?|```", re.IGNORECASE)
 
@@ -116,7 +119,7 @@ async def _found(
         try:
             return *await asyncio.to_thread(tried, table, query, question, named), ""
         except QueryError as error:
-            why = " ".join(filter(None, (str(error), named.compared())))
+            why = " ".join(filter(None, (str(error), named.compared() or named_columns(table, question))))
     return query, None, why
 
 
@@ -125,7 +128,7 @@ def tried(table: Table, query: str, question: str, named: Named) -> tuple[str, F
 
     Raises `QueryError` also where that cannot be what the question asks for.
     """
-    query = of_named_rows(table, named.cells, query)
+    query = of_named_rows(table, named.cells, of_counted(table, question, query))
     if asks_for_least(question):
         query = GREATEST.sub("ASC", query)
     if named.are_compared and names_alternatives(question) and ORDERED_ALL.search(query):
@@ -217,16 +220,34 @@ def other_kind(table: Table, question: str, found: Found) -> str:
         return "It gives a number, where the question asks which one it is."
     if asks_for_difference(question) and "-" not in found.sql:
         return "It gives no difference."
-    asked, used = stems(question), found.sql.casefold()
+    if asks_for_next(question) and "OFFSET" not in found.sql:
+        return "It gives the first, where the question asks for a later one: add OFFSET."
+    known = stems(" ".join([table.title, *(one.name for one in table.columns)]))
+    if OF_ALL.fullmatch(found.sql) and language_of(question) == "en" and not stems(counted_things(question)) & known:
+        return f"It counts all rows, which are no {counted_things(question)}."
+    return ""
+
+
+def of_counted(table: Table, question: str, query: str) -> str:
+    """Return a query that counts rows as one that counts, or adds up, what the question asks how many there are."""
+    if not asks_how_many(question):
+        return query
+    asked, things, used = stems(question), stems(counted_things(question)), query.casefold()
     figures = [one for one in table.columns if one.kind == "number"]
     named = [one.key for one in figures if (own := stems(one.name.partition("(")[0])) and own <= asked]
-    if asks_how_many(question) and named and not any(one.key in used for one in figures):
-        return f"It counts rows, where the question asks for what {named[0]} adds up to: use SUM({named[0]})."
-    things = stems(counted_things(question))
+    if named and not any(one.key in used for one in figures):
+        return COUNT.sub(f"SUM({named[0]})", query)
     counted = [index for index, one in enumerate(table.columns) if (own := stems(one.name)) and own <= things]
     if counted and (key := table.columns[counted[0]].key) not in used and table.repeats(counted[0]):
-        return f"It counts rows, where the question asks how many {key} there are: use COUNT(DISTINCT {key})."
-    return ""
+        return COUNT.sub(f"COUNT(DISTINCT {key})", query)
+    return query
+
+
+def named_columns(table: Table, question: str) -> str:
+    """Say which columns the question names; empty where it names none."""
+    asked = stems(question)
+    keys = [one.key for one in table.columns if (own := stems(one.name.partition("(")[0])) and own <= asked]
+    return f"The question speaks of {', '.join(keys)}." if keys else ""
 
 
 def not_compared(table: Table, question: str, found: Found) -> str:

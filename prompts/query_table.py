@@ -30,6 +30,7 @@ EXAMPLES = (
         "SELECT COUNT(*) FROM data WHERE airline = 'Quill Air' AND delay_min > 60",
     ),
     ("Which flight has the best food?", NO_QUERY),
+    ("How many flights have fewer than 100 seats?", "SELECT COUNT(*) FROM data WHERE seats < 100"),
     (
         "Which airline has the longest average delay?",
         "SELECT airline FROM data GROUP BY airline ORDER BY AVG(delay_min) DESC LIMIT 1",
@@ -38,6 +39,7 @@ EXAMPLES = (
         "Which has more seats, NV 31 or QH 7?",
         "SELECT flight FROM data WHERE flight IN ('NV 31', 'QH 7') ORDER BY seats DESC LIMIT 1",
     ),
+    ("How many seats do the flights of Norvia have in all?", "SELECT SUM(seats) FROM data WHERE airline = 'Norvia'"),
     ("How many seats has NV 31?", "SELECT seats FROM data WHERE flight = 'NV 31'"),
     (
         "Which flights have at least 300 seats?",
