@@ -14,10 +14,10 @@ MOST = (
     r"(?:el|la|los|las|que|qué) (?:\w+ )*(?:más|menos|mayor|menor)",
 )
 POSITION = (
-    "first|last|top|final",
-    r"erste[nrms]?|letzte[nrms]?",
-    r"premi(?:er|ère)s?|derni(?:er|ère)s?",
-    r"primer[oa]?s?|últim[oa]s?",
+    "first|second|third|last|top|final",
+    r"(?:ers|zwei|drit|letz)te[nrms]?",
+    r"premi(?:er|ère)s?|deuxième|troisième|derni(?:er|ère)s?",
+    r"(?:primer|segund|tercer)[oa]?s?|últim[oa]s?",
 )
 ASKED = "which|who|welche[rsnm]?|wer|quel(?:le)?s?|qui|qué|quién"
 THAN = (

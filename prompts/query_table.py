@@ -30,6 +30,7 @@ EXAMPLES = (
         "SELECT COUNT(*) FROM data WHERE airline = 'Quill Air' AND delay_min > 60",
     ),
     ("Which flight has the best food?", NO_QUERY),
+    ("Wie viele Flüge haben mehr als 200 Plätze?", "SELECT COUNT(*) FROM data WHERE seats > 200"),
     ("How many flights have fewer than 100 seats?", "SELECT COUNT(*) FROM data WHERE seats < 100"),
     (
         "Which airline has the longest average delay?",

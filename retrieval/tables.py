@@ -52,6 +52,7 @@ TITLE = re.compile(
     r"^(SELECT\b[^'\"]*?\bFROM)(?:\s+(?!JOIN\b)[\w.-]+)+?(?=\s+(?:WHERE|GROUP|ORDER|LIMIT)\b|\s*(?:;|$))", re.IGNORECASE
 )
 TOTAL = re.compile(rf"\b(?:{TOGETHER}|gesamt\w*)\b|总|合计", re.IGNORECASE)
+CLOCK = re.compile(r"(\d{1,2})[:h]([0-5]\d)(?::([0-5]\d))?(?: ?([ap])\.?m\.?| ?h| ?Uhr)?", re.IGNORECASE)
 LONGEST_FIGURE, LONGEST_DAY = 50, 30  # characters of a cell
 SAMPLE = 1_000  # different cells that tell of what kind a column is
 TYPED = 0.9  # of a column's cells, from which it is one of numbers, or of dates
@@ -158,6 +159,10 @@ class Table:
         marks = [one[1] for row in rows for index in used if (one := MARKED.search(self.cells[row][index] or ""))]
         return [self.notes[mark] for mark in dict.fromkeys(marks) if mark in self.notes]
 
+    def place(self, key: str) -> int:
+        """Return the place of a column."""
+        return [one.key for one in self.columns].index(key)
+
     def repeats(self, column: int) -> bool:
         """Whether several rows have the same cell in a column."""
         return len({row[column] for row in self.cells}) < len(self.cells)
@@ -195,7 +200,8 @@ def kind_of(cells: Sequence[str | None], marks: Container[str] = ()) -> tuple[Ki
         return value
 
     day_of = partial(day, day_first=is_day_first(sample))
-    kinds: tuple[tuple[Kind, Callable[[str], Any]], ...] = (("number", figure), ("date", day_of))
+    kinds: list[tuple[Kind, Callable[[str], Any]]] = [("number", figure), ("date", day_of)]
+    kinds += [("date", partial(clock, parts=parts)) for parts in (2, 3)]
     for kind, value_of in kinds if _have_one_unit(sample) else kinds[1:]:
         if sum(value_of(cell) is not None for cell in sample) >= TYPED * max(len(sample), 1):
             values = {cell: value_of(cell) for cell in distinct}
@@ -256,6 +262,15 @@ def day(cell: str, day_first: bool | None) -> str | None:
     if day_first is not None and (match := NUMERIC.search(cell)):
         full = [one for one in full if one.day == int(match[1 if day_first else 3])]
     return f"{full[0].year:04}-{full[0].month:02}-{full[0].day:02}" if len(full) == 1 else None
+
+
+def clock(cell: str, parts: int) -> str | None:
+    """Return a time of so many parts, as hours, minutes and seconds, with two digits for each."""
+    match = CLOCK.fullmatch(cell)
+    if not match or (match[3] is None) == (parts == 3):
+        return None
+    hour = int(match[1]) % 12 + (12 if match[4] in "pP" else 0) if match[4] else int(match[1])
+    return ":".join([f"{hour:02}", *filter(None, match.group(2, 3))])
 
 
 def _keys(names: Iterable[str]) -> list[str]:

@@ -1,0 +1,190 @@
+"""Mend and refuse the SELECT that a model wrote over a table, where its question says otherwise."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from grounding.amounts import plain_figures
+from grounding.comparisons import (
+    asks_for_difference,
+    asks_for_least,
+    asks_for_next,
+    asks_for_total,
+    asks_how_many,
+    asks_which,
+    counted_things,
+    names_alternatives,
+    names_figure,
+)
+from grounding.language import language_of
+from grounding.stems import stems
+from retrieval.tables import NAME, Found, QueryError, Table, only_rows, parsed, run
+
+WORD = re.compile(r"[^\W_]+")
+SUBQUERY = re.compile(r"\(\s*SELECT\b[^()]*(?:\([^()]*\)[^()]*)*\)", re.IGNORECASE)
+TEXT = re.compile(r"'((?:[^']|'')*)'")
+BEGINNING = 3  # letters by which two words are taken for one: Italian, Italy
+WHAT_IS_ASKED = re.compile(r"SELECT (\w+) FROM \w+ WHERE (?:.+ AND )?\1 =")  # a figure that the question says
+BARE_NUMBER = re.compile(r"[-\d.e]+")
+ORDERED = re.compile(r"\b(?:ORDER BY |MAX\(|MIN\()(\w+)")
+ORDERED_ALL = re.compile(r"\bORDER BY (?:(?!LIMIT)[^();])+$")
+GREATEST = re.compile(r"\bDESC(?=(?: LIMIT 1)?;?$)")
+COUNT = re.compile(r"\bCOUNT\(\*\)", re.IGNORECASE)
+OF_ALL = re.compile(r"SELECT COUNT\(\*\)(?: AS \w+)? FROM \w+(?: WHERE NOT \w+ IS NULL)?")
+QUOTE = "'"
+
+
+class Named(NamedTuple):
+    """The texts of a table that a question names, with the key of their column, and the question's other words."""
+
+    cells: dict[str, str]
+    rest: str
+
+    @property
+    def are_compared(self) -> bool:
+        """Whether two of the texts are of one column, as in "Which is older, A or B?"."""
+        return len(set(self.cells.values())) < len(self.cells)
+
+    def compared(self) -> str:
+        """Say how the texts of one column are compared; empty where none are."""
+        if not self.are_compared:
+            return ""
+        key = Counter(self.cells.values()).most_common(1)[0][0]
+        texts = ", ".join(f"'{cell.replace(QUOTE, QUOTE * 2)}'" for cell, of in self.cells.items() if of == key)
+        select = f"SELECT {key} FROM {NAME} WHERE {key} IN ({texts})"  # noqa: S608 - the model reads it, nothing runs it
+        return f"Begin with {select} ORDER BY, and the figure asked for."
+
+
+def tried(table: Table, query: str, question: str, named: Named) -> tuple[str, Found]:
+    """Return the query, perhaps of fewer rows, and what it finds.
+
+    Raises `QueryError` also where that cannot be what the question asks for.
+    """
+    query = of_named_rows(table, named.cells, of_counted(table, question, query))
+    if asks_for_least(question):
+        query = GREATEST.sub("ASC", query)
+    if named.are_compared and names_alternatives(question) and ORDERED_ALL.search(query):
+        query += " LIMIT 1"
+    found = run(table, parsed(query, table))
+    if problem := left_out(*named, query) or added(question, query) or other_kind(table, question, found):
+        raise QueryError(problem)
+    if COUNT.search(query) and any(not table.repeats(table.place(key)) for key in named.cells.values()):
+        raise QueryError("It counts rows that the question names: show, or add up, a figure of them.")
+    if named.are_compared and not found.is_computed and (problem := not_compared(table, question, found)):
+        raise QueryError(problem)
+    return query, found
+
+
+def named_cells(table: Table, question: str) -> Named:
+    """Find the texts of the table that the question names."""
+    asked, named = question.casefold(), {}
+    texts = [(index, one.key) for index, one in enumerate(table.columns) if one.kind == "text"]
+    cells = {cell: key for row in table.cells for index, key in texts if (cell := row[index])}
+    for cell in sorted(cells, key=len, reverse=True):
+        name = cell.casefold()
+        place = re.search(rf"(?<!\w){re.escape(name)}(?:e?s)?(?!\w)", asked) if name in asked else None
+        if place:
+            asked = asked[: place.start()] + " " * len(place[0]) + asked[place.end() :]
+            named[cell] = cells[cell]
+    return Named(named, asked)
+
+
+def named_columns(table: Table, question: str) -> str:
+    """Say which columns the question names; empty where it names none."""
+    asked = stems(question)
+    keys = [one.key for one in table.columns if (own := stems(one.name.partition("(")[0])) and own <= asked]
+    return f"The question speaks of {', '.join(keys)}." if keys else ""
+
+
+def left_out(cells: Iterable[str], rest: str, query: str) -> str:
+    """Say what the question names and the query does not: cells of the table, and figures of its other words."""
+    missing = [cell for cell in cells if _misses(query, cell)]
+    missing += sorted(plain_figures(rest) - plain_figures(query))
+    return f"It leaves out {', '.join(missing)}, which the question names." if missing else ""
+
+
+def _misses(query: str, cell: str) -> bool:
+    return cell.casefold() not in query.casefold().replace("''", "'")
+
+
+def of_named_rows(table: Table, cells: Mapping[str, str], query: str) -> str:
+    """Return the query of those rows alone that the question names, where it names several by one column.
+
+    "Which is older, A or B?" is written as if it were asked of all rows, or of those older than A. Raises `QueryError`.
+    """
+    missing: dict[str, list[str]] = {}
+    outer = SUBQUERY.sub("", query)
+    for cell, key in cells.items():
+        if _misses(outer, cell):
+            missing.setdefault(key, []).append(cell)
+    several = [(key, named) for key, named in missing.items() if len(named) > 1]
+    return only_rows(parsed(query, table), *several[0]) if len(several) == 1 else query
+
+
+def of_counted(table: Table, question: str, query: str) -> str:
+    """Return a query that counts rows as one that counts, or adds up, what the question asks how many there are."""
+    if not asks_how_many(question):
+        return query
+    asked, things, used = stems(question), stems(counted_things(question)), query.casefold()
+    figures = [one for one in table.columns if one.kind == "number"]
+    named = [one.key for one in figures if (own := stems(one.name.partition("(")[0])) and own <= asked]
+    if named and not any(one.key in used for one in figures):
+        return COUNT.sub(f"SUM({named[0]})", query)
+    counted = [index for index, one in enumerate(table.columns) if (own := stems(one.name)) and own <= things]
+    if counted and (key := table.columns[counted[0]].key) not in used and table.repeats(counted[0]):
+        return COUNT.sub(f"COUNT(DISTINCT {key})", query)
+    return query
+
+
+def added(question: str, query: str) -> str:
+    """Say which text the query compares with that an English question does not name, or which figures none does."""
+    asked = {word[:BEGINNING] for word in WORD.findall(question.casefold())}
+    figures = {int(one) for one in stems(question) | plain_figures(question) if one.isdecimal()}
+    for text in TEXT.findall(query):
+        words = WORD.findall(text.casefold())
+        if all(map(str.isdecimal, words)):  # a date of which the question may name the year alone, or a time
+            near = [any(abs(int(word) - one) <= 1 for one in figures) for word in words if int(word)]
+            known = all(near) if ":" in text else any(near)
+        else:
+            words = [word for word in words if len(word) >= BEGINNING and language_of(question) == "en"]
+            known = any(word.isdecimal() or word[:BEGINNING] in asked for word in words)
+        if words and not known:
+            return f"It compares with {text!r}, which the question does not name."
+    return ""
+
+
+def other_kind(table: Table, question: str, found: Found) -> str:
+    """Say how the result differs in kind from what the question asks for."""
+    counts = asks_how_many(question) and (len(found.rows) > 1 or WHAT_IS_ASKED.match(found.sql))
+    if not found.is_computed and (asks_for_total(question) or counts):
+        return "It gives rows, where the question asks for a number: use COUNT or SUM."
+    if found.is_computed and asks_which(question) and all(map(BARE_NUMBER.fullmatch, found.result)):
+        return "It gives a number, where the question asks which one it is."
+    if asks_for_difference(question) and "-" not in found.sql:
+        return "It gives no difference."
+    if asks_for_next(question) and "OFFSET" not in found.sql:
+        return "It gives the first, where the question asks for a later one: add OFFSET."
+    known, things = (
+        _beginnings(table.title, *(one.name for one in table.columns)),
+        _beginnings(counted_things(question)),
+    )
+    if OF_ALL.fullmatch(found.sql) and language_of(question) != "zh" and not things & known:
+        return f"It counts all rows, which are no {counted_things(question)}."
+    return ""
+
+
+def _beginnings(*texts: str) -> set[str]:
+    return {word[: BEGINNING + 1] for text in texts for word in WORD.findall(text.casefold()) if len(word) > BEGINNING}
+
+
+def not_compared(table: Table, question: str, found: Found) -> str:
+    """Say how a query of rows that the question names fails to compare them by the figure that it asks for."""
+    ordered = ORDERED.search(found.sql)
+    if not ordered:
+        several = names_alternatives(question) and len(found.rows) > 1
+        return "It orders nothing, where one of several is asked for." if several else ""
+    by = [stems(one.name) for one in table.columns if one.key == ordered[1]]
+    if names_figure(question) and by and not by[0] & stems(question):
+        return f"It compares by {ordered[1]}, of which the question does not speak."
+    return ""
