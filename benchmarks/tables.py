@@ -2,15 +2,15 @@
 
     python -m benchmarks.tables --half report
     python -m benchmarks.tables --half free-report
-    python -m training.question_set --tables report --out eval
-    python -m benchmarks.tables --public eval/tables --most 100
+    python -m benchmarks.tables --public data/pages
+    python -m training.question_set --tables report --out eval && python -m benchmarks.tables --public eval/tables
 
 Thirty tables of 5 to 2,000 rows, of ten kinds of things, five questions each, all drawn by a seed. The tables of one
 half are for tuning, those of the other for the report. The free halves are 40 questions each, of five tables, in other
-words and in five languages; the kinds and these questions, each with the SELECT that answers it, are in
-``data/tables.json``. ``--public`` asks questions of WikiTableQuestions instead, each of its own table. Printed are the
-shares of right answers by kind of question, and of wrong ones that are called grounded; ``bench/tables.json`` has them,
-and ``--out`` each answer.
+words and in five languages; the kinds and these questions, each with its SELECT, are in ``data/tables.json``.
+``--public`` asks of WikiTableQuestions, or of 16 pages of text with a small table each, by an agent who had not seen
+the code. Printed are the shares of right answers by kind of question, and of wrong ones that are called grounded;
+``bench/tables.json`` has them, and ``--out`` each answer.
 """
 
 import asyncio
@@ -196,9 +196,12 @@ def drawn(half: str, folder: Path) -> list[tuple[Path, list[Asked]]]:
 
 
 def public(folder: Path) -> list[tuple[Path, list[Asked]]]:
-    """Return the tables of a folder that `training.question_set` wrote, each with its question."""
-    rows = read_rows(folder / "questions.jsonl")
-    return [(folder / row["docs"], [Asked(row["id"], "public", row["question"], tuple(row["answer"]))]) for row in rows]
+    """Return the tables, or pages, of a folder with its ``questions.jsonl``, and the questions of each."""
+    asked: dict[Path, list[Asked]] = {}
+    for row in read_rows(folder / "questions.jsonl"):
+        one = Asked(row["id"], row.get("kind", "public"), row["question"], tuple(row["answer"]))
+        asked.setdefault(folder / row["docs"], []).append(one)
+    return list(asked.items())
 
 
 async def answers(libraries: Sequence[tuple[Path, Sequence[Asked]]], kept_in: Path) -> list[dict[str, Any]]:
@@ -230,7 +233,7 @@ def is_right(one: Asked, result: Result) -> bool:
     """Whether the answer names what it should; of several things with the same extreme one is enough."""
     if not one.answers:
         return result.outcome == "abstained"
-    if one.kind == "public":
+    if one.kind.startswith(("public", "page")):
         answer = answer_of(cast("Record", {"answer": result.answer}))
         return result.outcome == "grounded" and right_answer(answer, one.answers, one.question)
     enough = any if one.kind == "order" else all
