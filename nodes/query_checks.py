@@ -29,7 +29,7 @@ WHAT_IS_ASKED = re.compile(r"SELECT (\w+) FROM \w+ WHERE (?:.+ AND )?\1 =")  # a
 BARE_NUMBER = re.compile(r"[-\d.e]+")
 ORDERED = re.compile(r"\b(?:ORDER BY |MAX\(|MIN\()(\w+)")
 ORDERED_ALL = re.compile(r"\bORDER BY (?:(?!LIMIT)[^();])+$")
-GREATEST = re.compile(r"\bDESC(?=(?: LIMIT 1)?;?$)")
+GREATEST = re.compile(r"\bDESC(?=(?:\s+LIMIT\s+1)?$)")
 COUNT = re.compile(r"\bCOUNT\(\*\)", re.IGNORECASE)
 OF_ALL = re.compile(r"SELECT COUNT\(\*\)(?: AS \w+)? FROM \w+(?: WHERE NOT \w+ IS NULL)?")
 QUOTE = "'"
@@ -46,14 +46,16 @@ class Named(NamedTuple):
         """Whether two of the texts are of one column, as in "Which is older, A or B?"."""
         return len(set(self.cells.values())) < len(self.cells)
 
-    def compared(self) -> str:
-        """Say how the texts of one column are compared; empty where none are."""
-        if not self.are_compared:
-            return ""
-        key = Counter(self.cells.values()).most_common(1)[0][0]
-        texts = ", ".join(f"'{cell.replace(QUOTE, QUOTE * 2)}'" for cell, of in self.cells.items() if of == key)
-        select = f"SELECT {key} FROM {NAME} WHERE {key} IN ({texts})"  # noqa: S608 - the model reads it, nothing runs it
-        return f"Begin with {select} ORDER BY, and the figure asked for."
+
+def hint(table: Table, question: str, named: Named) -> str:
+    """Say how the texts of one column that the question names are compared, or else which columns it names."""
+    if not named.are_compared:
+        keys = named_columns(table, question)
+        return f"The question speaks of {', '.join(keys)}." if keys else ""
+    key = Counter(named.cells.values()).most_common(1)[0][0]
+    texts = ", ".join(f"'{cell.replace(QUOTE, QUOTE * 2)}'" for cell, of in named.cells.items() if of == key)
+    select = f"SELECT {key} FROM {NAME} WHERE {key} IN ({texts})"  # noqa: S608 - the model reads it, nothing runs it
+    return f"Begin with {select} ORDER BY, and the figure asked for."
 
 
 def tried(table: Table, query: str, question: str, named: Named) -> tuple[str, Found]:
@@ -69,7 +71,7 @@ def tried(table: Table, query: str, question: str, named: Named) -> tuple[str, F
     found = run(table, parsed(query, table))
     if problem := left_out(*named, query) or added(question, query) or other_kind(table, question, found):
         raise QueryError(problem)
-    if COUNT.search(query) and any(not table.repeats(table.place(key)) for key in named.cells.values()):
+    if COUNT.search(query) and not all(map(table.repeats, named.cells.values())):
         raise QueryError("It counts rows that the question names: show, or add up, a figure of them.")
     if named.are_compared and not found.is_computed and (problem := not_compared(table, question, found)):
         raise QueryError(problem)
@@ -88,13 +90,6 @@ def named_cells(table: Table, question: str) -> Named:
             asked = asked[: place.start()] + " " * len(place[0]) + asked[place.end() :]
             named[cell] = cells[cell]
     return Named(named, asked)
-
-
-def named_columns(table: Table, question: str) -> str:
-    """Say which columns the question names; empty where it names none."""
-    asked = stems(question)
-    keys = [one.key for one in table.columns if (own := stems(one.name.partition("(")[0])) and own <= asked]
-    return f"The question speaks of {', '.join(keys)}." if keys else ""
 
 
 def left_out(cells: Iterable[str], rest: str, query: str) -> str:
@@ -126,15 +121,20 @@ def of_counted(table: Table, question: str, query: str) -> str:
     """Return a query that counts rows as one that counts, or adds up, what the question asks how many there are."""
     if not asks_how_many(question):
         return query
-    asked, things, used = stems(question), stems(counted_things(question)), query.casefold()
-    figures = [one for one in table.columns if one.kind == "number"]
-    named = [one.key for one in figures if (own := stems(one.name.partition("(")[0])) and own <= asked]
-    if named and not any(one.key in used for one in figures):
+    used, things = query.casefold(), named_columns(table, counted_things(question))
+    figures = [one.key for one in table.columns if one.kind == "number"]
+    named = [key for key in named_columns(table, question) if key in figures]
+    if named and not any(key in used for key in figures):
         return COUNT.sub(f"SUM({named[0]})", query)
-    counted = [index for index, one in enumerate(table.columns) if (own := stems(one.name)) and own <= things]
-    if counted and (key := table.columns[counted[0]].key) not in used and table.repeats(counted[0]):
-        return COUNT.sub(f"COUNT(DISTINCT {key})", query)
+    if things and things[0] not in used and table.repeats(things[0]):
+        return COUNT.sub(f"COUNT(DISTINCT {things[0]})", query)
     return query
+
+
+def named_columns(table: Table, question: str) -> list[str]:
+    """Return the columns of which the question has all words, but those in brackets."""
+    asked = stems(question)
+    return [one.key for one in table.columns if (own := stems(one.name.partition("(")[0])) and own <= asked]
 
 
 def added(question: str, query: str) -> str:

@@ -10,7 +10,7 @@ from core.text import shortened
 from core.types import Claim, Draft, Queried, Quote, TableFound, Verdict
 from grounding.comparisons import needs_all_rows
 from nodes.finish import wording_of
-from nodes.query_checks import Named, named_cells, named_columns, tried
+from nodes.query_checks import Named, hint, named_cells, tried
 from nodes.retrieve import as_passage, each_once, identity_of
 from prompts.delimiters import as_data
 from prompts.query_table import FITS, MAX_TOKENS, NO_QUERY, QUERY_TABLE, REQUERY_TABLE
@@ -65,13 +65,13 @@ async def _found(
         if query:
             given |= {"query": as_data(query), "error": as_data(why)}
         text = await services.generator.write(prompt, max_tokens=MAX_TOKENS, hidden=True, **given)
-        query = FENCE.sub("", text).strip()
+        query = FENCE.sub("", text).strip("; \n")
         if query.casefold().strip(".") == NO_QUERY:
             return query, None, why
         try:
             return *await asyncio.to_thread(tried, table, query, question, named), ""
         except QueryError as error:
-            why = " ".join(filter(None, (str(error), named.compared() or named_columns(table, question))))
+            why = f"{error} {hint(table, question, named)}".strip()
     return query, None, why
 
 

@@ -159,12 +159,9 @@ class Table:
         marks = [one[1] for row in rows for index in used if (one := MARKED.search(self.cells[row][index] or ""))]
         return [self.notes[mark] for mark in dict.fromkeys(marks) if mark in self.notes]
 
-    def place(self, key: str) -> int:
-        """Return the place of a column."""
-        return [one.key for one in self.columns].index(key)
-
-    def repeats(self, column: int) -> bool:
+    def repeats(self, key: str) -> bool:
         """Whether several rows have the same cell in a column."""
+        column = [one.key for one in self.columns].index(key)
         return len({row[column] for row in self.cells}) < len(self.cells)
 
     def frequent_cells(self, column: int) -> list[str]:

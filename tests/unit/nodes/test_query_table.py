@@ -117,7 +117,7 @@ async def test_the_direction_and_the_one_that_is_asked_for_are_the_questions(
     question: str, select: str, answer: str
 ) -> None:
     select = select.replace("ORDER", "WHERE station IN ('Alder', 'Cedar') ORDER")
-    update = await asked(question, select)
+    update = await asked(question, f"{select};")
     assert update["drafts"][0]["text"].splitlines()[0] == answer
 
 
