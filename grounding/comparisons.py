@@ -41,9 +41,9 @@ LESS = _compiled(
     "最少|最低|最小|最短|更少|更低",
 )
 ONE_OF_TWO = _compiled("or|oder|ou|o|u", "还是|或")
-OF_FIGURE = re.compile(  # in a noun, as in "more seats": most adjectives end otherwise
-    r"\b(?:(?:high|low|great|small|larg|few)er|more|less) (?!than\b|or\b)[^\W\d]+"
-    r"(?<!ive|ble|ous|ful|ant|ent)(?<!al|ic|ed|ly|ar|rn)(?<!ing)\b",
+OF_FIGURE = re.compile(  # in a noun: most adjectives end otherwise
+    r"\b(?:(?:high|low|great|small|larg|few)er (?!than\b|or\b)[^\W\d]+|"
+    r"(?:more|less) (?!than\b|or\b)[^\W\d]+(?<!ive|ble|ous|ful|ant|ent|ing)(?<!al|ic|ed|ly|ar|rn))\b",
     re.IGNORECASE,
 )
 RANKED = _compiled(

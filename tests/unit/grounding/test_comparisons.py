@@ -1,6 +1,13 @@
 import pytest
 
-from grounding.comparisons import asks_for_total, asks_how_many, needs_all_rows, suits_query
+from grounding.comparisons import (
+    asks_for_least,
+    asks_for_total,
+    asks_how_many,
+    names_figure,
+    needs_all_rows,
+    suits_query,
+)
 
 COMPUTED = [
     "Which school has the most pupils?",
@@ -15,6 +22,7 @@ COMPUTED = [
     "Quel est le vin le plus cher ?",
     "¿Cuántas escuelas hay?",
     "Who wrote the first episode?",
+    "Who came third?",
     "Wer gewann das letzte Rennen?",
     "Quelle est la dernière course ?",
     "¿Quién ganó la primera carrera?",
@@ -24,6 +32,8 @@ COMPUTED = [
 ]
 FILTERED = [
     "Which wines cost more than 20?",
+    "Which ferries were built after the year 2000?",
+    "Was ist teurer, Yoga oder Turnen?",
     "List the schools.",
     "Is the Polar freezer heavier than the centrifuge?",
     "Which is heavier, the Polar freezer or the centrifuge?",
@@ -63,3 +73,31 @@ def test_what_asks_for_a_number_is_told_from_what_asks_for_rows() -> None:
     assert asks_for_total("What do they weigh altogether?")
     assert not asks_how_many("Which is the largest?")
     assert not asks_for_total("Which is the largest?")
+
+
+@pytest.mark.parametrize(
+    ("question", "is_named"),
+    [
+        ("Which has more seats, A or B?", True),
+        ("Where is there more space, in A or in B?", True),
+        ("Which has the higher rent, A or B?", True),
+        ("Which is more expensive, A or B?", False),
+        ("Which is higher, A or B?", False),
+        ("Is A higher than B?", False),
+    ],
+)
+def test_a_figure_is_named_in_a_noun(question: str, is_named: bool) -> None:
+    assert names_figure(question) is is_named
+
+
+@pytest.mark.parametrize(
+    ("question", "is_least"),
+    [
+        ("Which is cheaper, A or B?", True),
+        ("Quel est le vin le moins cher ?", True),
+        ("Which has the most rooms of those that cost less?", False),
+        ("Which has at least five rooms?", False),
+    ],
+)
+def test_the_least_is_asked_for_where_nothing_else_is_compared(question: str, is_least: bool) -> None:
+    assert asks_for_least(question) is is_least
