@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from typing import NamedTuple
 
 from grounding.amounts import plain_figures
@@ -73,7 +73,11 @@ def tried(table: Table, query: str, question: str, named: Named) -> tuple[str, F
         raise QueryError(problem)
     if COUNT.search(query) and not all(map(table.repeats, named.cells.values())):
         raise QueryError("It counts rows that the question names: show, or add up, a figure of them.")
-    if named.are_compared and not found.is_computed and (problem := not_compared(table, question, found)):
+    if (
+        named.are_compared
+        and not found.is_computed
+        and (problem := not_compared(table, question, found, named.cells.keys()))
+    ):
         raise QueryError(problem)
     return query, found
 
@@ -178,13 +182,18 @@ def _beginnings(*texts: str) -> set[str]:
     return {word[: BEGINNING + 1] for text in texts for word in WORD.findall(text.casefold()) if len(word) > BEGINNING}
 
 
-def not_compared(table: Table, question: str, found: Found) -> str:
+def not_compared(table: Table, question: str, found: Found, named: Set[str]) -> str:
     """Say how a query of rows that the question names fails to compare them by the figure that it asks for."""
     ordered = ORDERED.search(found.sql)
     if not ordered:
         several = names_alternatives(question) and len(found.rows) > 1
         return "It orders nothing, where one of several is asked for." if several else ""
-    by = [stems(one.name) for one in table.columns if one.key == ordered[1]]
-    if names_figure(question) and by and not by[0] & stems(question):
-        return f"It compares by {ordered[1]}, of which the question does not speak."
+    for index, column in enumerate(table.columns):
+        if column.key != ordered[1]:
+            continue
+        if names_figure(question) and not stems(column.name) & stems(question):
+            return f"It compares by {column.key}, of which the question does not speak."
+        rows = zip(table.cells, table.values, strict=True)
+        if any(values[index] is None for cells, values in rows if not named.isdisjoint(cells)):
+            return f"Not all that it compares have {column.key}."
     return ""

@@ -10,6 +10,8 @@ from nodes.query_checks import added
 from nodes.query_table import MOST_CITED, query_table
 from nodes.retrieve import as_passage
 from retrieval.documents.load import parse
+from retrieval.documents.loaded import Loaded
+from retrieval.documents.row_files import read_csv
 from tests.scripted import ScriptedCritic, ScriptedGenerator, run_node, state, verdict
 from tests.stations import MOST, ORDER, Library
 
@@ -134,6 +136,15 @@ async def test_what_is_compared_by_nothing_that_is_asked_is_written_again_from_t
     update = await asked(question, select, select)
     assert why in update["decided"]["failed"]
     assert "Begin with SELECT station FROM data WHERE station IN ('Alder', 'Cedar')" in update["decided"]["failed"]
+
+
+async def test_what_has_no_figure_is_not_compared_by_it() -> None:
+    library = Library(
+        Loaded(read_csv("Station,Platforms\n" + "".join(f"Oak {n},{n}\n" for n in range(12)) + "Alder,7\nCedar,none\n"))
+    )
+    select = "SELECT station FROM data WHERE station IN ('Alder', 'Cedar') ORDER BY platforms DESC LIMIT 1"
+    update = await asked("Which has more platforms, Alder or Cedar?", select, select, library=library)
+    assert "Not all that it compares have platforms." in update["decided"]["failed"]
 
 
 @pytest.mark.parametrize(
