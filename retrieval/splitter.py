@@ -45,9 +45,9 @@ def split(documents: Iterable[Document], settings: SplitSettings | None = None) 
 
     Each has the Document's metadata and ``offset``, its start in the Document's text:
     ``text[offset:offset + len(passage)] == passage``. Instead of the Document's ``headings`` it has ``heading``, those
-    above it, if there are any. A table shares no passage with the text around it
-    but the heading above, and stays whole if it is no longer than a passage. Pages with hardly any letters are left
-    out if other passages remain; rows never are.
+    above it, if there are any. A table shares no passage with the text around it but the heading above, and stays
+    whole if it is no longer than a passage. Pages with hardly any letters are left out if other passages remain; rows
+    never are.
     """
     settings = settings or SplitSettings()
     passages: list[Document] = []
@@ -82,7 +82,7 @@ def _cells_within(cells: Sequence[Cell], begin: int, end: int) -> list[Cell]:
 def _pieces(text: str, settings: SplitSettings) -> list[tuple[int, str]]:
     """Return (offset, piece), each long enough to be understood where the text allows it."""
     # The text given to the splitter has the same length, so that its offsets hold for ``text``.
-    blocks = _bind_tables(_HEADING_GAP.sub(_bind_heading, text), settings.chunk_size)
+    blocks = _blocks(_HEADING_GAP.sub(_bind_heading, text), settings.chunk_size)
     masked = "".join(blocks)
     pieces, end = [], 0
     for piece in chain.from_iterable(map(_splitter(settings).split_text, blocks)):
@@ -130,26 +130,27 @@ def _bind_heading(match: re.Match[str]) -> str:
     return heading + "\n" + "\v" * (len(match[0]) - len(heading) - 1)
 
 
-def _bind_tables(text: str, most: int) -> list[str]:
-    """Return each table with the heading above it, and what stands between tables.
+def _blocks(text: str, most: int) -> list[str]:
+    """Return each table with the heading above it, and the text before, between and after tables.
 
     White space in a table of at most ``most`` characters is replaced, so that it is not split.
     """
     if _CELL not in text:
         return [text]
-    blocks = [""]
+    blocks: list[str] = []
+    between: list[str] = []
     for is_row, lines in groupby(text.splitlines(keepends=True), key=lambda line: _CELL in line):
         block = "".join(lines)
         body = block.rstrip()
         if not is_row or "\n" not in body:
-            blocks[-1] += block
+            between.append(block)
             continue
-        above = _HEADING_AT_END.search(blocks[-1])
-        heading = above[0] if above else ""
-        blocks[-1] = blocks[-1].removesuffix(heading)
+        before = "".join(between)
+        heading = match[0] if (match := _HEADING_AT_END.search(before)) else ""
         table = _SPACE.sub(_WHOLE, body) if len(body) <= most else body
-        blocks += [heading + table + block[len(body) :], ""]
-    return blocks
+        blocks += [before.removesuffix(heading), heading + table + block[len(body) :]]
+        between.clear()
+    return [*blocks, "".join(between)]
 
 
 def _lengthened(text: str, offset: int, piece: str, settings: SplitSettings) -> tuple[int, str]:

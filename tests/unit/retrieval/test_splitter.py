@@ -100,6 +100,11 @@ def test_settings_are_obeyed() -> None:
     assert any(start < end for (_, end), (start, _) in itertools.pairwise(offsets))
 
 
+def test_many_lines_that_look_like_rows_take_seconds_at_most() -> None:
+    with bounded():
+        assert len(split(documents("some words of prose\nname | value\n" * 100_000))) > 6_000
+
+
 def test_a_word_of_megabytes_takes_seconds_at_most() -> None:
     with bounded():
         assert len(split(documents("a" * 2_000_000))) > 4_000
