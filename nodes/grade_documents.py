@@ -32,7 +32,7 @@ async def grade_documents(state: SelfRAGState, services: Services, runtime: Runt
     little. Where no passage is relevant by itself, or the relevant ones led to no answer, the pairs are graded that a
     name links: an answer may rest on two places. At most ``k`` passages are relevant: those of this search first, then
     by score. Where none is likely enough to hold the answer, one draft is the last, and no search follows, but for the
-    name of what the question describes.
+    name of what the question describes. After a query that a table did not answer no pair is graded again.
     """
     context = runtime.context
     known = {name: one for name, one in state["verdicts"].items() if one != NOT_GRADED and one["label"] != UNKNOWN}
@@ -49,7 +49,8 @@ async def grade_documents(state: SelfRAGState, services: Services, runtime: Runt
     all_graded = skipped | state["verdicts"] | graded
     passages, kept, linked = state["passages"], set(state.get("kept", [])), []
     none = not any(RELEVANCE.is_positive(all_graded[one["id"]]) for one in passages)
-    if none or (state["searched"] > 1 and not state.get("subject")):
+    again = [one["node"] for one in state["path"][-2:]] == ["grade_documents", "query_table"]
+    if not again and (none or (state["searched"] > 1 and not state.get("subject"))):
         linked = await _linked(state, all_graded, services, context)
         all_graded |= {one["id"]: verdict for one, verdict in linked}
         there = {one["id"] for one in passages}

@@ -158,6 +158,13 @@ async def test_no_pair_is_graded_in_the_first_search_where_a_passage_is_relevant
     assert ((await graded(critic, TWO, SEARCHED))["relevant"], len(critic.asked)) == ([SURVEY], 2)
 
 
+async def test_nothing_is_graded_again_after_a_query_that_a_table_did_not_answer() -> None:
+    critic, nodes = joint("relevant"), ("grade_documents", "query_table")
+    verdicts = {one: verdict("irrelevant") for one in (SURVEY, TVEIT)}
+    begun = {**SEARCHED, "verdicts": verdicts, "path": [{"node": node} for node in nodes]}
+    assert ((await graded(critic, TWO, begun))["relevant"], critic.asked) == ([], [])
+
+
 async def test_of_more_relevant_passages_than_k_those_of_this_search_come_before_the_kept() -> None:
     passages = [passage(one) for one in "abcd"]
     begun = {"found": passages, "kept": ["a", "b"], "verdicts": dict.fromkeys("ab", verdict("relevant")), "searched": 2}
