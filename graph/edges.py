@@ -47,7 +47,7 @@ def after_query_table(state: SelfRAGState) -> Literal["select", "grade_documents
 def after_grade_documents(
     state: SelfRAGState,
 ) -> Literal["generate", "query_table", "rewrite_query", "direct_generate", "finish"]:
-    """Write from what is relevant; without any ask a table, search again while rewrites are left, end or fall back.
+    """Write from what is relevant; if nothing is, ask a table that was found, else search again, end or fall back.
 
     A question that describes what it is about is first asked with its name.
     """

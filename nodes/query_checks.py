@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from grounding.amounts import plain_figures
@@ -59,7 +59,7 @@ def hint(table: Table, question: str, named: Named) -> str:
 
 
 def tried(table: Table, query: str, question: str, named: Named) -> tuple[str, Found]:
-    """Return the query, perhaps of fewer rows, and what it finds.
+    """Return the query, mended where the question tells how, and what it finds.
 
     Raises `QueryError` also where that cannot be what the question asks for.
     """
@@ -69,15 +69,8 @@ def tried(table: Table, query: str, question: str, named: Named) -> tuple[str, F
     if named.are_compared and names_alternatives(question) and ORDERED_ALL.search(query):
         query += " LIMIT 1"
     found = run(table, parsed(query, table))
-    if problem := left_out(*named, query) or added(question, query) or other_kind(table, question, found):
-        raise QueryError(problem)
-    if COUNT.search(query) and not all(map(table.repeats, named.cells.values())):
-        raise QueryError("It counts rows that the question names: show, or add up, a figure of them.")
-    if (
-        named.are_compared
-        and not found.is_computed
-        and (problem := not_compared(table, question, found, named.cells.keys()))
-    ):
+    problem = left_out(*named, query) or added(question, query) or other_kind(table, question, found)
+    if problem := problem or counted_names(table, named, query) or not_compared(table, question, found, named):
         raise QueryError(problem)
     return query, found
 
@@ -136,18 +129,18 @@ def of_counted(table: Table, question: str, query: str) -> str:
 
 
 def named_columns(table: Table, question: str) -> list[str]:
-    """Return the columns of which the question has all words, but those in brackets."""
+    """Return the columns whose names, without what is in brackets, the question has."""
     asked = stems(question)
     return [one.key for one in table.columns if (own := stems(one.name.partition("(")[0])) and own <= asked]
 
 
 def added(question: str, query: str) -> str:
-    """Say which text the query compares with that an English question does not name, or which figures none does."""
+    """Say which text the query compares with that the question does not name; of words, only in English."""
     asked = {word[:BEGINNING] for word in WORD.findall(question.casefold())}
     figures = {int(one) for one in stems(question) | plain_figures(question) if one.isdecimal()}
     for text in TEXT.findall(query):
         words = WORD.findall(text.casefold())
-        if all(map(str.isdecimal, words)):  # a date of which the question may name the year alone, or a time
+        if all(map(str.isdecimal, words)):  # a time, or a date of which the question may name the year alone
             near = [any(abs(int(word) - one) <= 1 for one in figures) for word in words if int(word)]
             known = all(near) if ":" in text else any(near)
         else:
@@ -169,12 +162,17 @@ def other_kind(table: Table, question: str, found: Found) -> str:
         return "It gives no difference."
     if asks_for_next(question) and "OFFSET" not in found.sql:
         return "It gives the first, where the question asks for a later one: add OFFSET."
-    known, things = (
-        _beginnings(table.title, *(one.name for one in table.columns)),
-        _beginnings(counted_things(question)),
-    )
-    if OF_ALL.fullmatch(found.sql) and language_of(question) != "zh" and not things & known:
-        return f"It counts all rows, which are no {counted_things(question)}."
+    if OF_ALL.fullmatch(found.sql) and language_of(question) != "zh":
+        things = counted_things(question)
+        if not _beginnings(things) & _beginnings(table.title, *(one.name for one in table.columns)):
+            return f"It counts all rows, which are no {things}."
+    return ""
+
+
+def counted_names(table: Table, named: Named, query: str) -> str:
+    """Say that a query counts rows which the question names one by one, such as the mallards among birds."""
+    if COUNT.search(query) and not all(map(table.repeats, named.cells.values())):
+        return "It counts rows that the question names: show, or add up, a figure of them."
     return ""
 
 
@@ -182,8 +180,10 @@ def _beginnings(*texts: str) -> set[str]:
     return {word[: BEGINNING + 1] for text in texts for word in WORD.findall(text.casefold()) if len(word) > BEGINNING}
 
 
-def not_compared(table: Table, question: str, found: Found, named: Set[str]) -> str:
+def not_compared(table: Table, question: str, found: Found, named: Named) -> str:
     """Say how a query of rows that the question names fails to compare them by the figure that it asks for."""
+    if not named.are_compared or found.is_computed:
+        return ""
     ordered = ORDERED.search(found.sql)
     if not ordered:
         several = names_alternatives(question) and len(found.rows) > 1
@@ -194,6 +194,6 @@ def not_compared(table: Table, question: str, found: Found, named: Set[str]) -> 
         if names_figure(question) and not stems(column.name) & stems(question):
             return f"It compares by {column.key}, of which the question does not speak."
         rows = zip(table.cells, table.values, strict=True)
-        if any(values[index] is None for cells, values in rows if not named.isdisjoint(cells)):
+        if any(values[index] is None for cells, values in rows if not named.cells.keys().isdisjoint(cells)):
             return f"Not all that it compares have {column.key}."
     return ""

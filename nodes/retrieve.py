@@ -46,7 +46,8 @@ async def retrieve(state: SelfRAGState, services: Services, runtime: Runtime[Con
     What earlier searches found and was judged relevant, or could not be judged, is kept, and comes first: an answer may
     rest on two places. In a conversation a question that was not rewritten is first searched for as it was said and
     with what was asked before. A document that is asked for as a whole is read instead, in its order. What a question
-    compares is searched for by itself, or stands in a document each.
+    compares is searched for by itself, or stands in a document each. Rows of a table are left out where only all rows
+    answer the question and texts come first: the table is asked if the texts do not answer it.
     """
     context = runtime.context
     if state.get("length") == "long" and not state["searched"]:
@@ -170,9 +171,9 @@ def each_once(passages: Iterable[Passage]) -> list[Passage]:
 
 
 def table_of(tables: Sequence[tuple[str, int] | None]) -> TableFound | None:
-    """Return the table that may be asked, given that of each passage, best first; None where there is none.
+    """Return the table that may be asked, given the table of each passage, best first; None where there is none.
 
-    It is the best of two that half of all passages at least are rows of, or that of the best passage; else that of any.
+    It is the one of which half of the passages or more are rows, the first of two; else the first one.
     """
     rows = list(filter(None, tables))
     if not rows:
