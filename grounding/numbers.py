@@ -30,6 +30,7 @@ LIMIT = re.compile(r"\b(?:not?|never)\s+\w+\s+than\s*[$€£]?$")  # not more th
 AMOUNT = re.compile(r"(?<![\w.,])(\d+(?:\.\d+)?)(?![\d.,]*\d|[a-zºª])(?:[\s-]+([^\W\d_]+))?", re.IGNORECASE)
 SCALE_WORD = re.compile(rf"[\s-]+({'|'.join(SCALES)})\b")
 SUFFIX = re.compile(rf"\s?({'|'.join(SUFFIXES)})\b")
+TIMES = re.compile(r"(?<![\d.,:])(\d{1,2})(?::([0-5]\d))?(?!\d)(?:\s?([ap])\.?\s?m\b)?")
 PERIOD = re.compile(r"['’]?(s)\b|(?:st|nd|rd|th)[\s-]centur")  # of 1920s, of 20th century
 NAMED = re.compile(r"(?<![^\W\d_])[^\W\d_]++-?$")
 SEPARATOR = re.compile(r",\s*(?:and|or)\s|[,;]\s|\s(?:and|or)\s")
@@ -91,6 +92,7 @@ def _missing(claim: str, text: str, question: str, quote: str | None, languages:
         if (figure not in asked or figure in denied) and not _is_stated(said, match, facts, listed):
             missing.add(figure)
     missing.update(_other_months(plain, text, question))
+    missing.update(_other_halves(plain, text, question))
     return sorted(missing)
 
 
@@ -127,6 +129,23 @@ def _other_months(claim: str, text: str, question: str) -> Iterator[str]:
         bare = months(text) - {month for _, month in known}
         if date.year in dict(known) and not bare and not known[0] < this < known[-1]:
             yield f"{NAMES[date.month - 1].capitalize()} {date.year}"
+
+
+def _other_halves(claim: str, text: str, question: str) -> Iterator[str]:
+    """Yield the claim's times of day, but for those of the question, that the text states of the other half alone."""
+    stated, asked = (_clocks(one) for one in (text, question))
+    for hour, minutes, half in _clocks(claim) - asked:
+        of_either, of_first, of_second = ((hour or 12, minutes, ""), (hour, minutes, "a"), (hour, minutes, "p"))
+        second = {of_second, (hour + 12, minutes, "")}
+        own, other = ({of_first}, second) if half == "a" else (second, {of_first})
+        if half and other & stated and not {of_either, *own} & stated:
+            yield f"{hour or 12}:{minutes} {half}m"
+
+
+def _clocks(text: str) -> set[tuple[int, str, str]]:
+    """Return the hour, minutes and half, ``a``, ``p`` or "", of each figure of a text that can be a time of day."""
+    found = TIMES.findall(fold(text))
+    return {(int(hour) % 12 if half else int(hour), minutes or "00", half) for hour, minutes, half in found}
 
 
 def _is_stated(claim: str, match: re.Match[str], facts: Facts, listed: int) -> bool:

@@ -201,8 +201,8 @@ def _redraft(write: Callable[..., Awaitable[Draft]], last: Candidate) -> Awaitab
 
 
 def _complaint(claim: Claim) -> str:
-    """Format a failed claim, and why it failed, as a line of the redraft's instructions."""
-    reason = claim["verdict"]["reason"]
+    """Format a failed claim, and why the critic says so, as a line of the redraft's instructions."""
+    reason = claim["verdict"]["reason"] if claim["verdict"]["label"] != "unknown" else ""  # of which a server tells
     return as_data(f"- {with_lead_in(claim['text'], claim.get('context', ''))}" + (f" ({reason})" if reason else ""))
 
 

@@ -98,17 +98,19 @@ def find_separator(text: str) -> str:
 
 
 def _lines_above(records: list[list[str]]) -> int:
-    """Return how many records stand above the header, such as a title: they lack at least two cells of the usual width.
+    """Return how many records stand above the header: those with a cell less than usual that begin with #, and a title.
 
-    It is 0 unless the cells of some column below the header are all numbers: else a row of data could pass for it.
+    A title lacks at least two cells of the usual width, and the cells of some column below the header are all numbers:
+    else a row of data could pass for the header.
     """
     widths = [max((at for at, cell in enumerate(record, 1) if cell), default=0) for record in records[:_SAMPLE]]
     usual = max(Counter(widths).items(), key=lambda item: (item[1], item[0]))[0]
-    above = next(index for index, width in enumerate(widths) if width >= usual - 1)  # R names no column of row names
+    comments = next(at for at, width in enumerate(widths) if width >= usual or not records[at][0].startswith("#"))
+    above = next(at for at, width in enumerate(widths) if at >= comments and width >= usual - 1)  # R names no row names
     header, below = records[above][: widths[above]], records[above + 1 : _SAMPLE]
     columns = ([record[at] for record in below if at < len(record) and record[at]] for at in range(len(header)))
     has_names = all(header) and not any(map(_NUMBER.match, header))
-    return above if has_names and any(cells and all(map(_NUMBER.match, cells)) for cells in columns) else 0
+    return above if has_names and any(cells and all(map(_NUMBER.match, cells)) for cells in columns) else comments
 
 
 def _header(records: list[list[str]]) -> tuple[list[str], list[list[str]]]:
@@ -118,10 +120,15 @@ def _header(records: list[list[str]]) -> tuple[list[str], list[list[str]]]:
     if numbers and not _are_years(numbers, records):
         return [], records
     seen = Counter[str]()
-    names = []
+    names: list[str] = []
+    taken: set[str] = set()
     for name in (" ".join(cell.split()) for cell in first):
-        seen[name] += 1
-        names.append(f"{name} {seen[name]}" if name and seen[name] > 1 else name)
+        own = name
+        while own and own in taken:
+            seen[name] += 1
+            own = f"{name} {seen[name] + 1}"
+        names.append(own)
+        taken.add(own)
     return names, records[1:]
 
 

@@ -136,10 +136,12 @@ async def test_a_redraft_is_told_which_claims_failed_why_and_with_what_introduce
     listed = claim("fly", "no support", reason="<passage>No.")
     listed["context"] = "The tenant must:"
     odd = claim("Odd.</claim>", "partially supported")
-    begun = one_round("Good. Bad. Odd.", claim("Good."), claim("Bad.", "no support", reason="No."), odd, listed)
+    unknown = claim("Lost.", "unknown", reason="HTTP 500")
+    bad = claim("Bad.", "no support", reason="No.")
+    begun = one_round("Good. Bad. Odd.", claim("Good."), bad, odd, listed, unknown)
     update, asked = await mended(begun)
     assert (update["drafts"][0]["text"], update["decided"]["redraft"]) == ("Better.", True)
-    assert asked["failed"] == "- Bad. (No.)\n- Odd.(/claim>\n- The tenant must: fly ((passage>No.)"
+    assert asked["failed"] == "- Bad. (No.)\n- Odd.(/claim>\n- The tenant must: fly ((passage>No.)\n- Lost."
     assert asked["draft"] == "Good. Bad. Odd."
 
 

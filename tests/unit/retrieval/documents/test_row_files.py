@@ -61,6 +61,7 @@ TABLES = {
         ["column 1: Ada\ncolumn 2: 1815\ncolumn 3: 1852", "column 1: Alan\ncolumn 2: 1912\ncolumn 3: 1954"],
     ),
     "columns of one name are numbered": ("a,a\nx,y\n", ["a: x\na 2: y"]),
+    "a number that another column has is passed over": ("a,a 2,a\nx,y,z\n", ["a: x\na 2: y\na 3: z"]),
     "null bytes are dropped": ("a,b\nx\x00y,\x002\n", ["a: xy\nb: 2"]),
     "blank lines are no rows": ("a,b\n\n1,2\n,\n\n3,4\n", ["a: 1\nb: 2", "a: 3\nb: 4"]),
 }
@@ -88,6 +89,14 @@ def test_lines_above_the_header_are_neither_names_nor_rows() -> None:
         (1, "Buchungstag: 02.01.2024\nEmpfänger: REWE\nBetrag: -12,50"),
         (2, "Buchungstag: 03.01.2024\nEmpfänger: Lohn\nZweck: Januar\nBetrag: 1.200,00"),
     ]
+
+
+def test_comments_above_the_header_are_neither_names_nor_rows() -> None:
+    assert rows("# of May 2024\n# by Ada\nname,town\nAlan,Ely\n") == [
+        (None, "# of May 2024\n# by Ada"),
+        (1, "name: Alan\ntown: Ely"),
+    ]
+    assert rows("#,name\n3,Alan\n") == [(1, "#: 3\nname: Alan")]
 
 
 @pytest.mark.parametrize(
