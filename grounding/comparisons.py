@@ -3,7 +3,11 @@
 import re
 
 HOW_MANY = "how many|number of|wie viele|combien|cuánt[oa]s"
-TOGETHER = "in total|total|sum|altogether|together|insgesamt|zusammen|summe|au total|en tout|somme|en total|suma"
+TOGETHER = (
+    "in total|total|sum|altogether|together|combined|adds? up|added up|insgesamt|zusammen|summe|au total|en tout|somme|"
+    "en total|suman?"
+)
+BY_HOW_MUCH = "by how much|um wie ?viele?|de combien|en cuánto"
 ON_AVERAGE = r"average|mean|median|durchschnitt\w*|mittelwert|moyenne?|en moyenne|promedio|media"
 NO_SUPERLATIVES = "inter|requ|for|harv|hon|mod|arr|cont|prot|dig|sugg|inv|pri|conqu"
 MOST = (
@@ -23,6 +27,7 @@ ASKED = "which|who|welche[rsnm]?|wer|quel(?:le)?s?|qui|qué|quién"
 THAN = (
     r"more|less|fewer|higher|lower|larger|smaller|over|under|above|below|at (?:least|most)|between|exceed\w*",
     "all|each|every|list",
+    BY_HOW_MUCH,
     rf"better|worse|\w{{3,}}er (?:than|als)|(?:{ASKED}|what|where|was|wo)\b[^?]*\w{{3,}}er\b[^?]*\b(?:or|oder)",
     r"(?:after|before|since|until|nach|vor|seit|bis|après|avant|depuis|después|antes|desde)(?: [^\W\d]+){0,2} \d+",
     r"mehr|weniger|höher|niedriger|größer|kleiner|über|unter|mindestens|höchstens|zwischen|alle|jede\w*",
@@ -52,7 +57,11 @@ RANKED = _compiled(
     "第[二三四]",
 )
 WHICH = re.compile(rf"(?:{ASKED})\b", re.IGNORECASE)
-DIFFERENCE = _compiled("difference|many more|much more|Unterschied|Differenz|différence|diferencia", "差")
+DIFFERENCE = _compiled(
+    rf"difference|many more|much more|(?:many|much) (?:less|\w+er)\b[^?]* than|{BY_HOW_MUCH}|"
+    "Unterschied|Differenz|différence|diferencia",
+    "差",
+)
 COUNTED = _compiled(HOW_MANY, "几|多少")
 ADDED = _compiled(TOGETHER, "总|共")
 COMPUTED = _compiled("|".join((HOW_MANY, TOGETHER, ON_AVERAGE, *MOST, *POSITION)), "最|多少|几|总|均|共|首|第一")

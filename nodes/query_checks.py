@@ -26,7 +26,6 @@ SUBQUERY = re.compile(r"\(\s*SELECT\b[^()]*(?:\([^()]*\)[^()]*)*\)", re.IGNORECA
 TEXT = re.compile(r"'((?:[^']|'')*)'")
 BEGINNING = 3  # letters by which two words are taken for one: Italian, Italy
 WHAT_IS_ASKED = re.compile(r"SELECT (\w+) FROM \w+ WHERE (?:.+ AND )?\1 =")  # a figure that the question says
-BARE_NUMBER = re.compile(r"[-\d.e]+")
 ORDERED = re.compile(r"\b(?:ORDER BY |MAX\(|MIN\()(\w+)")
 ORDERED_ALL = re.compile(r"\bORDER BY (?:(?!LIMIT)[^();])+$")
 GREATEST = re.compile(r"\bDESC(?=(?:\s+LIMIT\s+1)?$)")
@@ -46,16 +45,52 @@ class Named(NamedTuple):
         """Whether two of the texts are of one column, as in "Which is older, A or B?"."""
         return len(set(self.cells.values())) < len(self.cells)
 
+    @property
+    def compared_by(self) -> str:
+        """The key of the column of most of the texts."""
+        return Counter(self.cells.values()).most_common(1)[0][0]
+
 
 def hint(table: Table, question: str, named: Named) -> str:
-    """Say how the texts of one column that the question names are compared, or else which columns it names."""
+    """Say how what the question names in one column is computed or compared; without that, which columns it names."""
     if not named.are_compared:
         keys = named_columns(table, question)
         return f"The question speaks of {', '.join(keys)}." if keys else ""
-    key = Counter(named.cells.values()).most_common(1)[0][0]
+    if computed := of_figure(figure_of(table, question, "") or "X", question, named):
+        figures = ", ".join(one.key for one in table.columns if one.kind == "number")
+        return f"Write {computed}, where X is one of {figures}."
+    return f"Begin with {_of_compared(named, named.compared_by)} ORDER BY, and the figure asked for."
+
+
+def figure_of(table: Table, question: str, query: str) -> str:
+    """Return the column of figures that the question names best, else the only one that the query uses; "" for none.
+
+    There is none either where the query computes a mean.
+    """
+    outside, asked = TEXT.sub("", query.casefold()), stems(question)
+    shared = {one.key: len(stems(one.name) & asked) for one in table.columns if one.kind == "number"}
+    best = max(shared.values(), default=0)
+    named = [key for key, words in shared.items() if words == best]
+    used = [key for key in named if re.search(rf"\b{key}\b", outside)]
+    if "avg(" in outside:
+        return ""
+    return named[0] if best and len(named) == 1 else used[0] if len(used) == 1 else ""
+
+
+def of_figure(figure: str, question: str, named: Named) -> str:
+    """Return the query of the sum, or difference, of this figure of what the question names; "" if it asks for none."""
+    if not named.are_compared or asks_which(question) or names_alternatives(question):
+        return ""
+    if asks_for_total(question):
+        return _of_compared(named, f"SUM({figure})")
+    is_of_two = Counter(named.cells.values())[named.compared_by] == 2
+    return _of_compared(named, f"MAX({figure}) - MIN({figure})") if is_of_two and asks_for_difference(question) else ""
+
+
+def _of_compared(named: Named, shown: str) -> str:
+    key = named.compared_by
     texts = ", ".join(f"'{cell.replace(QUOTE, QUOTE * 2)}'" for cell, of in named.cells.items() if of == key)
-    select = f"SELECT {key} FROM {NAME} WHERE {key} IN ({texts})"  # noqa: S608 - the model reads it, nothing runs it
-    return f"Begin with {select} ORDER BY, and the figure asked for."
+    return f"SELECT {shown} FROM {NAME} WHERE {key} IN ({texts})"  # noqa: S608 - it is parsed before it is run
 
 
 def tried(table: Table, query: str, question: str, named: Named) -> tuple[str, Found]:
@@ -64,6 +99,8 @@ def tried(table: Table, query: str, question: str, named: Named) -> tuple[str, F
     Raises `QueryError` also where that cannot be what the question asks for.
     """
     query = of_named_rows(table, named.cells, of_counted(table, question, query))
+    if figure := figure_of(table, question, query):
+        query = of_figure(figure, question, named) or query
     if asks_for_least(question):
         query = GREATEST.sub("ASC", query)
     if named.are_compared and names_alternatives(question) and ORDERED_ALL.search(query):
@@ -154,9 +191,9 @@ def added(question: str, query: str) -> str:
 def other_kind(table: Table, question: str, found: Found) -> str:
     """Say how the result differs in kind from what the question asks for."""
     counts = asks_how_many(question) and (len(found.rows) > 1 or WHAT_IS_ASKED.match(found.sql))
-    if not found.is_computed and (asks_for_total(question) or counts):
+    if not found.is_computed and (counts or (asks_for_total(question) and not asks_which(question))):
         return "It gives rows, where the question asks for a number: use COUNT or SUM."
-    if found.is_computed and asks_which(question) and all(map(BARE_NUMBER.fullmatch, found.result)):
+    if found.is_figure and asks_which(question):
         return "It gives a number, where the question asks which one it is."
     if asks_for_difference(question) and "-" not in found.sql:
         return "It gives no difference."

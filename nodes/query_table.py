@@ -23,6 +23,7 @@ MOST_CITED = 10  # rows
 EXAMPLES = 3  # cells of a column that has too many to name
 LONGEST_SHOWN = 60  # characters of a cell
 NO_WORD = re.compile(r"[\W\d_]+")
+JOINED = re.compile(r"\b(SELECT|FROM|WHERE|BY)(?=[^\W\dA-Z])")  # as the embedded model writes before umlauts
 FENCE = re.compile(r"```(?:sql)?|```", re.IGNORECASE)
 
 
@@ -65,7 +66,7 @@ async def _found(
         if query:
             given |= {"query": as_data(query), "error": as_data(why)}
         text = await services.generator.write(prompt, max_tokens=MAX_TOKENS, hidden=True, **given)
-        query = FENCE.sub("", text).strip("; \n")
+        query = JOINED.sub(r"\1 ", FENCE.sub("", text).strip("; \n"))
         if query.casefold().strip(".") == NO_QUERY:
             return query, None, why
         try:

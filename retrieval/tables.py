@@ -16,9 +16,12 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from langchain_core.documents import Document
 
 from core.words import RAISED_DIGITS
+from grounding.amounts import UNITS
 from grounding.comparisons import TOGETHER
 from grounding.dates import NUMERIC, dates
+from grounding.language import SURE, language_of
 from grounding.notes import MARKED, notes_in
+from grounding.stems import stem
 from retrieval.documents.loaded import CELLS
 
 if TYPE_CHECKING:
@@ -39,6 +42,7 @@ FIGURE = re.compile(  # -$5 and ($5) are as $-5
     r"(?P<power>[Ee][-+]?\d{1,2})?\)?\s*"
     rf"(?P<unit>[%$€£¥]|(?!{RAISED_DIGITS})[^\W\d]{{1,12}}\.?)?\)?"
 )
+POINTS_THOUSANDS = frozenset("de es it nl pt da tr id".split())  # languages that write 1.234 for a thousand and more
 THOUSANDS = re.compile(r"[^,]*\d(,\d{3})+(?!\d)[^,]*")
 POINTS = re.compile(r"[1-9]\d{0,2}(\.\d{3})*|0")
 GROUPING = {".": re.compile(r"[,'’\s]"), ",": re.compile(r"[.'’\s]")}
@@ -53,6 +57,8 @@ TITLE = re.compile(
 )
 TOTAL = re.compile(rf"\b(?:{TOGETHER}|gesamt\w*)\b|总|合计", re.IGNORECASE)
 CLOCK = re.compile(r"(\d{1,2})[:h]([0-5]\d)(?::([0-5]\d))?(?: ?([ap])\.?m\.?| ?h| ?Uhr)?", re.IGNORECASE)
+IN_BRACKETS = re.compile(r"\(([^()]+)\)")
+UNIT = re.compile("[A-Z]{3}|[%$€£¥]|kWh|km²|m²")
 LONGEST_FIGURE, LONGEST_DAY = 50, 30  # characters of a cell
 SAMPLE = 1_000  # different cells that tell of what kind a column is
 TYPED = 0.9  # of a column's cells, from which it is one of numbers, or of dates
@@ -73,11 +79,20 @@ class QueryError(Exception):
 
 
 class Column(NamedTuple):
-    """A column: as the document names it, as a query does, and what it holds."""
+    """A column: as the document names it, as a query does, what it holds, and how it writes a figure, such as £{}."""
 
     name: str
     key: str
     kind: Kind
+    form: str = "{}"
+    mark: str = "."
+    decimals: int = 0
+
+    def text_of(self, value: float) -> str:
+        """Return a figure with the column's unit, decimal mark, and at least so many decimals as each of its cells."""
+        whole, _, part = figure_text(abs(value)).partition(".")
+        part = part.ljust(self.decimals, "0")
+        return ("-" if value < 0 else "") + self.form.format(f"{whole}{self.mark}{part}" if part else whole)
 
 
 @dataclass(frozen=True)
@@ -122,16 +137,18 @@ class Table:
         for passage, begin in below:
             for mark, span in notes_in(passage.page_content, begin).items():
                 notes.setdefault(mark, (passage, *span))
-        if len(cells) > 2 and _end_in_total(cells, notes):
+        first = ordered[0][0]
+        mark = _usual_mark(zip(*cells, strict=True), first.page_content)
+        if len(cells) > 2 and _end_in_total(cells, notes, mark):
             del rows[-1], ordered[-1], cells[-1]  # it would count twice, and be the greatest
-        typed = [kind_of(column, notes) for column in zip(*cells, strict=True)]
+        typed = [kind_of(column, notes, mark) for column in zip(*cells, strict=True)]
         columns = tuple(
-            Column(name, key, kind) for name, key, (kind, _) in zip(names, _keys(names), typed, strict=True)
+            Column(name, key, kind, *(_form_of(name, column, mark) if kind == "number" else ()))
+            for name, key, (kind, _), column in zip(names, _keys(names), typed, zip(*cells, strict=True), strict=True)
         )
         values = list(zip(*(column for _, column in typed), strict=True))
-        first = ordered[0][0].metadata
-        source = str(first.get("source", ""))
-        title = str(first.get("heading") or first.get("title") or Path(source).stem)
+        source = str(first.metadata.get("source", ""))
+        title = str(first.metadata.get("heading") or first.metadata.get("title") or Path(source).stem)
         return cls(source, title, number, columns, cells, values, [passage for passage, _ in ordered], rows, notes)
 
     def label(self, row: int) -> str:
@@ -170,17 +187,23 @@ class Table:
         return [cell for cell, _ in cells.most_common() if cell]
 
 
-def _end_in_total(cells: Sequence[tuple[str | None, ...]], marks: Container[str]) -> bool:
+def _usual_mark(columns: Iterable[tuple[str | None, ...]], text: str) -> str:
+    """Return what stands before the decimals of a table's figures, as its other columns or its language have it."""
+    samples = (list(islice(filter(None, dict.fromkeys(column)), SAMPLE)) for column in columns)
+    has_comma = any(decimal_mark(one) == "," and all(number(cell, ",") is not None for cell in one) for one in samples)
+    return "," if has_comma or language_of(text, SURE) in POINTS_THOUSANDS else "."
+
+
+def _end_in_total(cells: Sequence[tuple[str | None, ...]], marks: Container[str], mark: str) -> bool:
     """True if the last row is called a total, and some figure of it is the sum of those above, perhaps rounded."""
     if not any(cell and TOTAL.search(cell) for cell in cells[-1]):
         return False
-    figures = (
-        values for kind, values in (kind_of(column, marks) for column in zip(*cells, strict=True)) if kind == "number"
-    )
+    typed = (kind_of(column, marks, mark) for column in zip(*cells, strict=True))
+    figures = (values for kind, values in typed if kind == "number")
     return any(math.isclose(one[-1] or 0, sum(filter(None, one[:-1])), rel_tol=0.01) for one in figures if one[-1])
 
 
-def kind_of(cells: Sequence[str | None], marks: Container[str] = ()) -> tuple[Kind, list[Any]]:
+def kind_of(cells: Sequence[str | None], marks: Container[str] = (), usual_mark: str = ".") -> tuple[Kind, list[Any]]:
     """Return of what kind a column is, and the values of its cells, None where there is none of that kind.
 
     A mark behind a cell's figure does not count; a raised figure is one where it is among ``marks``. Figures of several
@@ -188,7 +211,7 @@ def kind_of(cells: Sequence[str | None], marks: Container[str] = ()) -> tuple[Ki
     """
     distinct = {cell: None for cell in cells if cell}
     sample = list(islice(distinct, SAMPLE))
-    mark = decimal_mark(sample)
+    mark = decimal_mark(sample, usual_mark)
 
     def figure(cell: str) -> float | None:
         value = number(cell, mark)
@@ -206,6 +229,25 @@ def kind_of(cells: Sequence[str | None], marks: Container[str] = ()) -> tuple[Ki
     return "text", list(cells)
 
 
+def _form_of(name: str, cells: Iterable[str | None], usual_mark: str) -> tuple[str, str, int]:
+    """Return how most cells write a figure, with what stands before its decimals, and how many each has at least.
+
+    Where they have no unit it is that in brackets behind the column's name.
+    """
+    sample = list(islice(filter(None, dict.fromkeys(cells)), SAMPLE))
+    mark = decimal_mark(sample, usual_mark)
+    matches = [(cell, match) for cell in sample if (match := FIGURE.fullmatch(cell)) and not match["power"]]
+    forms = Counter(
+        f"{cell[match.start('currency') : match.start('figure')] if match['currency'] else ''}{{}}"
+        f"{cell[match.end('figure') : match.end('unit')] if match['unit'] else ''}"
+        for cell, match in matches
+    )
+    form = forms.most_common(1)[0][0] if forms else "{}"
+    if form == "{}" and (unit := IN_BRACKETS.search(name)) and (UNIT.fullmatch(unit[1]) or stem(unit[1]) in UNITS):
+        form = "{} " + unit[1]
+    return form, mark, min((len(match["figure"].partition(mark)[2]) for _, match in matches), default=0)
+
+
 def _have_one_unit(cells: Iterable[str]) -> bool:
     """True if all cells that are figures with a unit have one, such as day and days, or are ordinals."""
     matches = (FIGURE.fullmatch(cell) for cell in cells if len(cell) <= LONGEST_FIGURE)
@@ -215,13 +257,13 @@ def _have_one_unit(cells: Iterable[str]) -> bool:
     return len(units) < 2 or is_plural or units <= {"st", "nd", "rd", "th"}
 
 
-def decimal_mark(cells: Iterable[str]) -> str:
-    """Return what stands before the decimals of a column's figures: ``.`` or ``,``."""
+def decimal_mark(cells: Iterable[str], usual: str = ".") -> str:
+    """Return what stands before the decimals of a column's figures: ``.`` or ``,``, as usual where all are as 1.234."""
     mark = "."
     matches = (FIGURE.match(cell) for cell in cells if len(cell) <= LONGEST_FIGURE)
     figures = [match["figure"] for match in matches if match]  # a unit may end with a point
-    if all(map(POINTS.fullmatch, figures)) and len({len(figure) > 3 for figure in figures}) > 1:
-        return ","  # 1.234 beside 567
+    if all(map(POINTS.fullmatch, figures)) and any(len(figure) > 3 for figure in figures):
+        return "," if any(len(one) <= 3 or one.count(".") > 1 for one in figures) else usual  # 1.234 beside 567
     for figure in figures:
         point, comma = figure.rfind("."), figure.rfind(",")
         if point >= 0 and comma >= 0:
@@ -284,13 +326,15 @@ def _keys(names: Iterable[str]) -> list[str]:
 class Found:
     """What a query found: a text for each row of its result, and the numbers of the table's rows that carry it.
 
-    ``is_computed`` says that the result is a count, a sum or the like, rather than rows of the table.
+    ``is_computed`` says that the result is a count, a sum or the like, rather than rows of the table; ``is_figure``
+    that it is one or several figures.
     """
 
     sql: str
     result: list[str]
     rows: list[int]
     is_computed: bool
+    is_figure: bool = False
 
 
 def run(table: Table, query: "exp.Select") -> Found:
@@ -298,7 +342,7 @@ def run(table: Table, query: "exp.Select") -> Found:
     with closing(sqlite3.connect(":memory:")) as connection:
         _fill(connection, table)
         _confine(connection)
-        found = _rows_found(connection, table, query) or _computed(connection, query)
+        found = _rows_found(connection, table, query) or _computed(connection, table, query)
     if not found.rows:
         raise QueryError("No row meets the condition.")
     return found
@@ -413,7 +457,7 @@ def _row_text(table: Table, row: int, shown: "Sequence[exp.Expression]", values:
             index = columns[one.name.casefold()]
             parts[table.columns[index].name] = table.cells[row][index] or ""
         elif value is not None:
-            parts[one.sql("sqlite")] = figure_text(value)
+            parts[one.sql("sqlite")] = _value_text(table, one, value)
     return table.text_of(row, parts)
 
 
@@ -467,7 +511,7 @@ def _whole(query: "exp.Select", name: str) -> int | None:
     return int(clause.expression.name) if clause and clause.expression.name.isdecimal() else None
 
 
-def _computed(connection: sqlite3.Connection, query: "exp.Select") -> Found:
+def _computed(connection: sqlite3.Connection, table: Table, query: "exp.Select") -> Found:
     """Return what the query computes, and the rows that it computes it from."""
     group, by = [_named(query, one) for one in _parts(query, "group")], [one for one, _ in _order(query)]
     width, end = len(query.expressions), len(query.expressions) + len(by)
@@ -488,8 +532,25 @@ def _computed(connection: sqlite3.Connection, query: "exp.Select") -> Found:
         raise QueryError("The result is empty.")
     named = [UNNAMED if one.unalias() in group else None for one in query.expressions]
     shown = [[name if one is None else one for name, one in zip(named, row, strict=False)] for row in result]
-    texts = [", ".join(figure_text(one) for one in row if one is not None) for row in shown]
-    return Found(query.sql("sqlite"), texts, rows, is_computed=True)
+    texts = [
+        ", ".join(_value_text(table, *one) for one in zip(query.expressions, row, strict=False) if one[1] is not None)
+        for row in shown
+    ]
+    is_figure = all(isinstance(one, int | float) for row in shown for one in row)
+    return Found(query.sql("sqlite"), texts, rows, is_computed=True, is_figure=is_figure)
+
+
+def _value_text(table: Table, one: "exp.Expression", value: object) -> str:
+    """Return a value, a figure as the columns write theirs that it is added up, compared or averaged from."""
+    from sqlglot import exp
+
+    plain = (exp.Sum, exp.Avg, exp.Max, exp.Min, exp.Round, exp.Abs, exp.Coalesce)
+    keys = {each.name.casefold() for each in one.find_all(exp.Column)}
+    columns = {column.form: column for column in table.columns if column.key in keys}
+    is_plain = all(isinstance(each, plain) for each in one.find_all(exp.Func)) and not one.find(exp.Mul, exp.Div)
+    if isinstance(value, int | float) and is_plain and len(columns) == 1:
+        return next(iter(columns.values())).text_of(value)
+    return figure_text(value)
 
 
 def figure_text(value: object) -> str:

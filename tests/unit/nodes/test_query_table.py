@@ -15,7 +15,7 @@ from retrieval.documents.row_files import read_csv
 from tests.scripted import ScriptedCritic, ScriptedGenerator, run_node, state, verdict
 from tests.stations import MOST, ORDER, Library
 
-DIFFERENT = "SELECT SUM(platforms) FROM data WHERE station IN ('Alder', 'Cedar')"
+DIFFERENT = "SELECT SUM(platforms) FROM data WHERE station IN ('Alder', 'Birch', 'Cedar')"
 
 
 async def asked(
@@ -55,6 +55,11 @@ async def test_a_count_is_one_claim_that_quotes_the_rows_that_it_counts() -> Non
     ((claim,),) = update["claims"]
     assert 1 + len(claim["row_quotes"]) == MOST_CITED
     assert update["queried"]["carried_by"] == 30
+
+
+async def test_a_query_may_lack_the_space_behind_a_word_of_its_own() -> None:
+    update = await asked(MOST, "SELECTstation FROMdata ORDER BYplatforms DESC LIMIT 1")
+    assert update["claims"][0][0]["text"] == "Birch (Platforms: 12)"
 
 
 async def test_a_query_that_fails_is_written_again_with_the_reason() -> None:
@@ -124,6 +129,38 @@ async def test_the_direction_and_the_one_that_is_asked_for_are_the_questions(
 
 
 @pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("How many platforms have Cedar and Alder together?", "19"),
+        ("How many more platforms has Cedar than Alder?", "5"),
+        ("Um wie viele Gleise ist Cedar größer als Alder?", "5"),
+        ("What is the difference between Alder and Cedar?", "5"),
+        ("Which is the largest altogether, Cedar or Alder?", "Cedar (Platforms: 12)"),
+    ],
+)
+async def test_a_sum_or_difference_of_what_the_question_names_is_of_the_figure_that_the_query_uses(
+    question: str, answer: str
+) -> None:
+    update = await asked(question, ORDER.replace("ORDER", "WHERE station IN ('Alder', 'Cedar') ORDER"))
+    assert update["drafts"][0]["text"] == answer
+
+
+async def test_a_difference_is_of_the_figure_that_the_question_names() -> None:
+    tariffs = Library(Loaded(read_csv("Tarif;Leistung;Preis im Jahr\nBasis;1.000 €;39,90 €\nStadt;2.000 €;68,40 €\n")))
+    select = "SELECT tarif FROM data WHERE tarif IN ('Basis', 'Stadt') ORDER BY leistung DESC"
+    update = await asked("Um wie viel Euro ist Stadt im Jahr teurer als Basis?", select, library=tariffs)
+    assert update["drafts"][0]["text"] == "28,50 €"
+    update = await asked("Um wie viel Euro bietet Stadt mehr als Basis?", select, library=tariffs)
+    assert update["drafts"][0]["text"] == "1000 €"
+
+
+async def test_a_sum_without_a_figure_is_written_again_of_one_of_the_columns_of_figures() -> None:
+    count = "SELECT COUNT(*) FROM data WHERE station IN ('Alder', 'Cedar')"
+    update = await asked("How many have Cedar and Alder together?", count, count)
+    assert "Write SELECT SUM(X) FROM data WHERE station IN ('Alder', 'Cedar')" in update["decided"]["failed"]
+
+
+@pytest.mark.parametrize(
     ("question", "select", "why"),
     [
         ("Which has more tracks, Alder or Cedar?", ORDER, "compares by platforms"),
@@ -188,7 +225,7 @@ def test_a_text_that_the_question_does_not_name_is_added(question: str, conditio
         ("Which has the second most platforms?", ORDER, "add OFFSET"),
         ("Which line has the most platforms?", "SELECT line FROM data ORDER BY platforms DESC LIMIT 1", "group them"),
         ("Which line has the most stations?", "SELECT COUNT(*) FROM data", "asks which one"),
-        ("What is the difference of Alder and Cedar?", DIFFERENT, "no difference"),
+        ("What is the difference of Alder, Birch and Cedar?", DIFFERENT, "no difference"),
         ("Which is the last station?", "SELECT station FROM data ORDER BY station DESC LIMIT 1", "no order"),
         ("What is the total of all lines?", "SELECT SUM(line) FROM data", "no sum"),
     ],

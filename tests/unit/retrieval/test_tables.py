@@ -142,7 +142,7 @@ def test_rows_are_found_with_all_that_tie(sql: str, result: list[str] | None, ro
     [
         ("SELECT COUNT(*) FROM data WHERE country = 'France'", ["2"], [0, 2]),
         ("SELECT SUM(bottles) FROM data", ["27"], [0, 1, 2, 3]),
-        ("SELECT AVG(price_eur) FROM data WHERE country IN ('Spain', 'Italy')", ["487.5"], [1, 3]),
+        ("SELECT AVG(price_eur) FROM data WHERE country IN ('Spain', 'Italy')", ["487.5 EUR"], [1, 3]),
         ("SELECT country FROM data GROUP BY country ORDER BY AVG(price_eur) DESC LIMIT 1", ["France"], [0, 2]),
         ("SELECT country FROM data GROUP BY country ORDER BY MAX(bottles) DESC LIMIT 1", ["Spain", "Italy"], [1, 3]),
         ("SELECT wine, SUM(bottles) AS n FROM data GROUP BY wine ORDER BY n LIMIT 1", ["Alder, 3"], [0]),
@@ -152,7 +152,38 @@ def test_rows_are_found_with_all_that_tie(sql: str, result: list[str] | None, ro
     ],
 )
 def test_what_is_computed_names_the_rows_that_carry_it(sql: str, result: list[str], rows: list[int]) -> None:
-    assert asked(sql) == Found(asked(sql).sql, result, rows, is_computed=True)
+    found = asked(sql)
+    assert (found.result, found.rows, found.is_computed) == (result, rows, True)
+    assert found.is_figure == ("GROUP" not in sql)
+
+
+TARIFFS = "Tarif;Höchstleistung;Beitrag\nBasis;1.000 €;39,90 €\nStadt;2.000 €;68,40 €\nKomfort;3.500 €;112,50 €\n"
+
+
+@pytest.mark.parametrize(
+    ("sql", "text", "result"),
+    [
+        ("SELECT SUM(beitrag) FROM data", TARIFFS, "220,80 €"),
+        ("SELECT MAX(höchstleistung) - MIN(höchstleistung) FROM data", TARIFFS, "2500 €"),  # as the other column tells
+        ("SELECT MIN(beitrag) - MAX(beitrag) FROM data", TARIFFS, "-72,60 €"),
+        ("SELECT COUNT(beitrag) FROM data", TARIFFS, "3"),
+        ("SELECT SUM(beitrag) / 2 FROM data", TARIFFS, "110.4"),
+        ("SELECT MAX(beitrag) - MIN(preis) FROM data", "Beitrag,Preis\n2 €,1 kg\n5 €,3 kg\n", "4"),
+        ("SELECT SUM(price) FROM data", "Loaf,Price\nRye,£4.50\nOat,£3.90\n", "£8.40"),
+        ("SELECT AVG(share) FROM data", "Kind,Share\na,12 %\nb,7 %\n", "9.5 %"),
+        ("SELECT SUM(delay_min) FROM data", "Train,Delay (min)\na,12\nb,7\n", "19 min"),
+        ("SELECT SUM(members_2023) FROM data", "Club,Members (2023)\na,12\nb,7\n", "19"),
+    ],
+)
+def test_a_figure_is_written_with_the_unit_and_decimals_of_its_column(sql: str, text: str, result: str) -> None:
+    assert asked(sql, text).result == [result]
+
+
+def test_points_are_of_thousands_where_the_language_has_them() -> None:
+    german = "Gemeinde;Einwohner;Lage\nAach;2.298;im Hegau, nahe der Quelle\nBohl;1.402;auf der Höhe über dem Fluss\n"
+    assert asked("SELECT SUM(einwohner) FROM data", german).result == ["3700"]
+    english = "Part;Weight;Place\nAxle;2.298;on the shelf near the door\nBolt;1.402;in the box under the table\n"
+    assert asked("SELECT SUM(weight) FROM data", english).result == ["3.700"]
 
 
 @pytest.mark.parametrize(
