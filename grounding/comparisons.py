@@ -53,6 +53,7 @@ OF_FIGURE = re.compile(  # in a noun: most adjectives end otherwise
 )
 RANKED = _compiled(
     r"(?:second|third|fourth|2nd|3rd|4th)[ -](?:\w+est|most|least|best|worst)|(?:zweit|dritt|viert)\w+ste[nrs]?|"
+    r"(?:c[ao]me|finished|ranked|placed) (?:in )?(?:second|third|fourth|2nd|3rd|4th)|"
     r"(?:deuxième|troisième)s? (?:plus|moins)|(?:segund|tercer)[oa]?\b[^?]* (?:más|menos)",
     "第[二三四]",
 )

@@ -223,6 +223,7 @@ def test_a_text_that_the_question_does_not_name_is_added(question: str, conditio
             "counts rows that the question names",
         ),
         ("Which has the second most platforms?", ORDER, "add OFFSET"),
+        ("Which station came third by its platforms?", ORDER, "add OFFSET"),
         ("Which line has the most platforms?", "SELECT line FROM data ORDER BY platforms DESC LIMIT 1", "group them"),
         ("Which line has the most stations?", "SELECT COUNT(*) FROM data", "asks which one"),
         ("What is the difference of Alder, Birch and Cedar?", DIFFERENT, "no difference"),
