@@ -27,9 +27,17 @@ CITED = re.compile(r"(?<!\s)\s*\[\d{1,2}(?:\s*,\s*\d{1,2})*\]")
 
 @lru_cache(maxsize=16384)
 def tokens(text: str) -> tuple[str, ...]:
-    """Return SQuAD's normalised tokens: folded, without punctuation and the articles ``a``, ``an``, ``the``."""
-    kept = "".join(one for one in fold(text) if one not in string.punctuation and unicodedata.category(one)[0] != "P")
+    """Return SQuAD's normalised tokens: folded, without punctuation and the articles ``a``, ``an``, ``the``.
+
+    As SQuAD leaves out $, so are the signs of other currencies.
+    """
+    kept = "".join(one for one in fold(text) if not _is_left_out(one))
     return tuple(word for word in kept.split() if word not in ARTICLES)
+
+
+def _is_left_out(sign: str) -> bool:
+    category = unicodedata.category(sign)
+    return sign in string.punctuation or category[0] == "P" or category == "Sc"
 
 
 def contains(text: str, span: str) -> bool:

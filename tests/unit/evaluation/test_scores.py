@@ -35,6 +35,7 @@ GOLD = (Gold(source="a.md", text="Alan Turing"),)
         ("1939–1945", ("19391945",)),
         ("the", ()),
         ("Straße", ("strasse",)),
+        ("$4 or £3", ("4", "or", "3")),
     ],
 )
 def test_tokens_are_squads(text: str, expected: tuple[str, ...]) -> None:
