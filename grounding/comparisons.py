@@ -4,8 +4,8 @@ import re
 
 HOW_MANY = "how many|number of|wie viele|combien|cuánt[oa]s"
 TOGETHER = (
-    "in total|total|sum|altogether|together|combined|adds? up|added up|insgesamt|zusammen|summe|au total|en tout|somme|"
-    "en total|suman?"
+    "in total|total|sum|altogether|together|combined|adds? up|added up|(?:come|amount)s? to|between them|"
+    "insgesamt|zusammen|summe|au total|en tout|somme|en total|suman?"
 )
 BY_HOW_MUCH = "by how much|um wie ?viele?|de combien|en cuánto"
 ON_AVERAGE = r"average|mean|median|durchschnitt\w*|mittelwert|moyenne?|en moyenne|promedio|media"

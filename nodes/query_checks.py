@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from grounding.amounts import plain_figures
@@ -27,6 +27,8 @@ TEXT = re.compile(r"'((?:[^']|'')*)'")
 BEGINNING = 3  # letters by which two words are taken for one: Italian, Italy
 WHAT_IS_ASKED = re.compile(r"SELECT (\w+) FROM \w+ WHERE (?:.+ AND )?\1 =")  # a figure that the question says
 ORDERED = re.compile(r"\b(?:ORDER BY |MAX\(|MIN\()(\w+)")
+BEFORE_FIGURE = re.compile(r"\s+(?:\(|(?:[^\W\d]+ )?\d).*")  # what is left of Seniors from 67, and of Juniors (4 to 12)
+NEXT = re.compile(r"\bLIMIT \d+ OFFSET\b", re.IGNORECASE)
 ORDERED_ALL = re.compile(r"\bORDER BY (?:(?!LIMIT)[^();])+$")
 GREATEST = re.compile(r"\bDESC(?=(?:\s+LIMIT\s+1)?$)")
 COUNT = re.compile(r"\bCOUNT\(\*\)", re.IGNORECASE)
@@ -67,8 +69,8 @@ def figure_of(table: Table, question: str, query: str) -> str:
 
     There is none either where the query computes a mean.
     """
-    outside, asked = TEXT.sub("", query.casefold()), stems(question)
-    shared = {one.key: len(stems(one.name) & asked) for one in table.columns if one.kind == "number"}
+    outside, asked = TEXT.sub("", query.casefold()), beginnings(question)
+    shared = {one.key: len(beginnings(one.name) & asked) for one in table.columns if one.kind == "number"}
     best = max(shared.values(), default=0)
     named = [key for key, words in shared.items() if words == best]
     used = [key for key in named if re.search(rf"\b{key}\b", outside)]
@@ -81,10 +83,10 @@ def of_figure(figure: str, question: str, named: Named) -> str:
     """Return the query of the sum, or difference, of this figure of what the question names; "" if it asks for none."""
     if not named.are_compared or asks_which(question) or names_alternatives(question):
         return ""
-    if asks_for_total(question):
-        return _of_compared(named, f"SUM({figure})")
-    is_of_two = Counter(named.cells.values())[named.compared_by] == 2
-    return _of_compared(named, f"MAX({figure}) - MIN({figure})") if is_of_two and asks_for_difference(question) else ""
+    if asks_for_difference(question):
+        is_of_two = Counter(named.cells.values())[named.compared_by] == 2
+        return _of_compared(named, f"MAX({figure}) - MIN({figure})") if is_of_two else ""
+    return _of_compared(named, f"SUM({figure})") if asks_for_total(question) or asks_how_many(question) else ""
 
 
 def _of_compared(named: Named, shown: str) -> str:
@@ -105,20 +107,25 @@ def tried(table: Table, query: str, question: str, named: Named) -> tuple[str, F
         query = GREATEST.sub("ASC", query)
     if named.are_compared and names_alternatives(question) and ORDERED_ALL.search(query):
         query += " LIMIT 1"
+    if asks_for_next(question):
+        query = NEXT.sub("LIMIT 1 OFFSET", query)
     found = run(table, parsed(query, table))
-    problem = left_out(*named, query) or added(question, query) or other_kind(table, question, found)
+    problem = left_out(table, named, query) or added(question, query, *implied_cells(table, question))
+    problem = problem or other_kind(table, question, found)
     if problem := problem or counted_names(table, named, query) or not_compared(table, question, found, named):
         raise QueryError(problem)
     return query, found
 
 
 def named_cells(table: Table, question: str) -> Named:
-    """Find the texts of the table that the question names."""
+    """Find the texts of the table that the question names, perhaps without brackets, or what follows a figure."""
     asked, named = question.casefold(), {}
     texts = [(index, one.key) for index, one in enumerate(table.columns) if one.kind == "text"]
     cells = {cell: key for row in table.cells for index, key in texts if (cell := row[index])}
+    shorter = Counter(BEFORE_FIGURE.sub("", cell) for cell in cells)
     for cell in sorted(cells, key=len, reverse=True):
-        name = cell.casefold()
+        short = BEFORE_FIGURE.sub("", cell)
+        name = (short if shorter[short] == 1 else cell).casefold()
         place = re.search(rf"(?<!\w){re.escape(name)}(?:e?s)?(?!\w)", asked) if name in asked else None
         if place:
             asked = asked[: place.start()] + " " * len(place[0]) + asked[place.end() :]
@@ -126,10 +133,18 @@ def named_cells(table: Table, question: str) -> Named:
     return Named(named, asked)
 
 
-def left_out(cells: Iterable[str], rest: str, query: str) -> str:
-    """Say what the question names and the query does not: cells of the table, and figures of its other words."""
-    missing = [cell for cell in cells if _misses(query, cell)]
-    missing += sorted(plain_figures(rest) - plain_figures(query))
+def implied_cells(table: Table, question: str) -> Iterator[str]:
+    """Yield the cells of columns that have but two, such as yes and no, and of which the question speaks."""
+    asked = beginnings(question)
+    for index, column in enumerate(table.columns):
+        if column.kind == "text" and len(cells := table.frequent_cells(index)) == 2 and beginnings(column.name) & asked:
+            yield from cells
+
+
+def left_out(table: Table, named: Named, query: str) -> str:
+    """Say what the question names and the query does not: cells of the table, and figures that its title has not."""
+    missing = [cell for cell in named.cells if _misses(query, cell)]
+    missing += sorted(plain_figures(named.rest) - plain_figures(f"{query} {table.title} {table.source}"))
     return f"It leaves out {', '.join(missing)}, which the question names." if missing else ""
 
 
@@ -171,8 +186,8 @@ def named_columns(table: Table, question: str) -> list[str]:
     return [one.key for one in table.columns if (own := stems(one.name.partition("(")[0])) and own <= asked]
 
 
-def added(question: str, query: str) -> str:
-    """Say which text the query compares with that the question does not name; of words, only in English."""
+def added(question: str, query: str, *implied: str) -> str:
+    """Say which text the query compares with that the question neither names nor implies; of words, only in English."""
     asked = {word[:BEGINNING] for word in WORD.findall(question.casefold())}
     figures = {int(one) for one in stems(question) | plain_figures(question) if one.isdecimal()}
     for text in TEXT.findall(query):
@@ -183,7 +198,7 @@ def added(question: str, query: str) -> str:
         else:
             words = [word for word in words if len(word) >= BEGINNING and language_of(question) == "en"]
             known = any(word.isdecimal() or word[:BEGINNING] in asked for word in words)
-        if words and not known:
+        if words and not known and text not in implied:
             return f"It compares with {text!r}, which the question does not name."
     return ""
 
@@ -201,7 +216,7 @@ def other_kind(table: Table, question: str, found: Found) -> str:
         return "It gives the first, where the question asks for a later one: add OFFSET."
     if OF_ALL.fullmatch(found.sql) and language_of(question) != "zh":
         things = counted_things(question)
-        if not _beginnings(things) & _beginnings(table.title, *(one.name for one in table.columns)):
+        if not beginnings(things) & beginnings(table.title, *(one.name for one in table.columns)):
             return f"It counts all rows, which are no {things}."
     return ""
 
@@ -213,7 +228,8 @@ def counted_names(table: Table, named: Named, query: str) -> str:
     return ""
 
 
-def _beginnings(*texts: str) -> set[str]:
+def beginnings(*texts: str) -> set[str]:
+    """Return the first four letters of the words that have as many, by which weight and weigh are taken for one."""
     return {word[: BEGINNING + 1] for text in texts for word in WORD.findall(text.casefold()) if len(word) > BEGINNING}
 
 

@@ -51,12 +51,18 @@ GROUPED = {
     mark: re.compile(rf"(?:\d*|\d{{1,3}}(?:{apart.pattern}\d{{2,3}})*{apart.pattern}\d{{3}})(?:[{mark}]\d+)?")
     for mark, apart in GROUPING.items()
 }
-# The name of the table, where the query has the words of its title instead.
+# A text, or the name of the table, for which the query may have the words of its title.
 TITLE = re.compile(
-    r"^(SELECT\b[^'\"]*?\bFROM)(?:\s+(?!JOIN\b)[\w.-]+)+?(?=\s+(?:WHERE|GROUP|ORDER|LIMIT)\b|\s*(?:;|$))", re.IGNORECASE
+    r"('(?:[^']|'')*')|\bFROM(?!\s+data\b)(?:\s+(?!JOIN\b)[\w.-]+)+?(?=\s+(?:WHERE|GROUP|ORDER|LIMIT)\b|\s*(?:[;)]|$))",
+    re.IGNORECASE,
 )
 TOTAL = re.compile(rf"\b(?:{TOGETHER}|gesamt\w*)\b|总|合计", re.IGNORECASE)
 CLOCK = re.compile(r"(\d{1,2})[:h]([0-5]\d)(?::([0-5]\d))?(?: ?([ap])\.?m\.?| ?h| ?Uhr)?", re.IGNORECASE)
+DURATION = re.compile(
+    r"(?:(\d+) ?(?:h|hrs?|hours?|std\.?|stunden?))?,? ?(?:(\d+) ?min(?:s|utes?|uten?|utos?)?\.?)?", re.IGNORECASE
+)
+DASH = re.compile(r"[-–—]+|n\.?/?a\.?", re.IGNORECASE)
+FREE = frozenset("free gratis kostenlos frei gratuit".split())
 IN_BRACKETS = re.compile(r"\(([^()]+)\)")
 UNIT = re.compile("[A-Z]{3}|[%$€£¥]|kWh|km²|m²")
 LONGEST_FIGURE, LONGEST_DAY = 50, 30  # characters of a cell
@@ -207,13 +213,15 @@ def kind_of(cells: Sequence[str | None], marks: Container[str] = (), usual_mark:
     """Return of what kind a column is, and the values of its cells, None where there is none of that kind.
 
     A mark behind a cell's figure does not count; a raised figure is one where it is among ``marks``. Figures of several
-    units, as 900 MB and 2 GB, are texts.
+    units, as 900 MB and 2 GB, are texts, but 1 h 15 min is one of 75 min. A dash is no cell.
     """
-    distinct = {cell: None for cell in cells if cell}
+    distinct = {cell: None for cell in cells if cell and not DASH.fullmatch(cell)}
     sample = list(islice(distinct, SAMPLE))
     mark = decimal_mark(sample, usual_mark)
 
     def figure(cell: str) -> float | None:
+        if len(sample) > 1 and cell.casefold() in FREE:
+            return 0.0
         value = number(cell, mark)
         if value is None and (marked := MARKED.search(cell)) and (marked[1] in marks or not marked[1].isdigit()):
             return number(cell[: marked.start()], mark)
@@ -221,7 +229,7 @@ def kind_of(cells: Sequence[str | None], marks: Container[str] = (), usual_mark:
 
     day_of = partial(day, day_first=is_day_first(sample))
     kinds: list[tuple[Kind, Callable[[str], Any]]] = [("number", figure), ("date", day_of)]
-    kinds += [("date", partial(clock, parts=parts)) for parts in (2, 3)]
+    kinds += [("date", partial(clock, parts=parts)) for parts in (2, 3)] + [("number", minutes)]
     for kind, value_of in kinds if _have_one_unit(sample) else kinds[1:]:
         if sum(value_of(cell) is not None for cell in sample) >= TYPED * max(len(sample), 1):
             values = {cell: value_of(cell) for cell in distinct}
@@ -235,6 +243,8 @@ def _form_of(name: str, cells: Iterable[str | None], usual_mark: str) -> tuple[s
     Where they have no unit it is that in brackets behind the column's name.
     """
     sample = list(islice(filter(None, dict.fromkeys(cells)), SAMPLE))
+    if not _have_one_unit(sample):
+        return "{} min", ".", 0
     mark = decimal_mark(sample, usual_mark)
     matches = [(cell, match) for cell in sample if (match := FIGURE.fullmatch(cell)) and not match["power"]]
     forms = Counter(
@@ -283,6 +293,12 @@ def number(cell: str, mark: str) -> float | None:
         return None
     value = float(GROUPING[mark].sub("", match["figure"]).replace(mark, ".") + (match["power"] or ""))
     return -value if sign else value
+
+
+def minutes(cell: str) -> float | None:
+    """Return how many minutes a cell such as 45 min, 1 h or 1 h 15 min says."""
+    match = DURATION.fullmatch(cell) if any(map(str.isdecimal, cell)) else None
+    return 60 * float(match[1] or 0) + float(match[2] or 0) if match else None
 
 
 def is_day_first(cells: Iterable[str]) -> bool | None:
@@ -356,7 +372,7 @@ def parsed(written: str, table: Table) -> "exp.Select":
     if len(written) > LONGEST_QUERY:
         raise QueryError("The query is too long.")
     try:
-        statements = sqlglot.parse(TITLE.sub(rf"\1 {NAME}", written), read="sqlite")
+        statements = sqlglot.parse(TITLE.sub(lambda match: match[1] or f"FROM {NAME}", written), read="sqlite")
     except (errors.SqlglotError, RecursionError) as error:
         raise QueryError("That is no SELECT of SQLite.") from error
     query = statements[0] if len(statements) == 1 else None

@@ -10,7 +10,7 @@ from nodes.query_checks import added
 from nodes.query_table import MOST_CITED, query_table
 from nodes.retrieve import as_passage
 from retrieval.documents.load import parse
-from retrieval.documents.loaded import Loaded
+from retrieval.documents.loaded import CELLS, Loaded
 from retrieval.documents.row_files import read_csv
 from tests.scripted import ScriptedCritic, ScriptedGenerator, run_node, state, verdict
 from tests.stations import MOST, ORDER, Library
@@ -23,7 +23,8 @@ async def asked(
 ) -> Any:
     library = library or Library()
     found = [as_passage(one) for one in library.passages[:2]]
-    before = state(question, table=TableFound(source="stations.csv", number=0), passages=found, found=found)
+    number = next(cells[0][0] for one in library.passages if (cells := one.metadata.get(CELLS)))
+    before = state(question, table=TableFound(source="stations.csv", number=number), passages=found, found=found)
     generator = ScriptedGenerator(selects=selects[:1], selects_again=selects[1:])
     update = await run_node(
         query_table, before, generator, ScriptedCritic(otherwise={"fits": fits}), library, **settings
@@ -55,6 +56,15 @@ async def test_a_count_is_one_claim_that_quotes_the_rows_that_it_counts() -> Non
     ((claim,),) = update["claims"]
     assert 1 + len(claim["row_quotes"]) == MOST_CITED
     assert update["queried"]["carried_by"] == 30
+
+
+async def test_of_two_cells_one_is_named_by_its_column_and_a_figure_by_the_title() -> None:
+    rows = "".join(f"<tr><td>{name}</td><td>{first}</td></tr>" for name, first in (("Ada", "no"), ("Bo", "yes")))
+    page = f"<title>Entries of week 32</title><table><tr><th>Grower</th><th>First entry</th></tr>{rows}</table>"
+    library = Library(parse(Path("entries.html"), page.encode()))
+    select = "SELECT COUNT(*) FROM data WHERE first_entry = 'no'"
+    update = await asked("How many growers of week 32 have entered before, not first?", select, library=library)
+    assert update["drafts"][0]["text"] == "1"
 
 
 async def test_a_query_may_lack_the_space_behind_a_word_of_its_own() -> None:
@@ -135,6 +145,7 @@ async def test_the_direction_and_the_one_that_is_asked_for_are_the_questions(
         ("How many more platforms has Cedar than Alder?", "5"),
         ("Um wie viele Gleise ist Cedar größer als Alder?", "5"),
         ("What is the difference between Alder and Cedar?", "5"),
+        ("How many platforms do Cedar and Alder have?", "19"),
         ("Which is the largest altogether, Cedar or Alder?", "Cedar (Platforms: 12)"),
     ],
 )
@@ -152,6 +163,16 @@ async def test_a_difference_is_of_the_figure_that_the_question_names() -> None:
     assert update["drafts"][0]["text"] == "28,50 €"
     update = await asked("Um wie viel Euro bietet Stadt mehr als Basis?", select, library=tariffs)
     assert update["drafts"][0]["text"] == "1000 €"
+
+
+async def test_a_row_is_named_without_its_brackets_and_figures_unless_they_tell_it_from_another() -> None:
+    fees = "Group,Fee\nSeniors from 67,4\nJuniors (4 to 12),2\nTeam 1,9\nTeam 2,8\n"
+    library = Library(Loaded(read_csv(fees)))
+    select = "SELECT fee FROM data ORDER BY fee"
+    update = await asked("What do seniors and juniors pay together?", select, library=library)
+    assert update["drafts"][0]["text"] == "6"
+    update = await asked("What do juniors and team 2 pay together?", select, library=library)
+    assert update["drafts"][0]["text"] == "10"
 
 
 async def test_a_sum_without_a_figure_is_written_again_of_one_of_the_columns_of_figures() -> None:

@@ -78,6 +78,10 @@ def test_columns_are_typed_and_get_plain_names() -> None:
         (["2:31:07", "10:05:59"], ["02:31:07", "10:05:59"]),
         (["59:10", "1:02:03"], ["59:10", "1:02:03"]),  # which is longer, nothing tells
         (["A4", "B5"], ["A4", "B5"]),
+        (["25 min", "1 h", "1 h 15 min", "2 Stunden"], [25, 60, 75, 120]),
+        (["£4", "–", "n/a", "free"], [4, None, None, 0]),
+        (["free", "busy"], ["free", "busy"]),
+        (["free", "free"], ["free", "free"]),
         (["480*", "12 [a]", "7†"], [480, 12, 7]),
         (["10²", "5"], ["10²", "5"]),  # an exponent, without a note of that number
     ],
@@ -125,6 +129,8 @@ def noted(table: Table, sql: str) -> list[str]:
         ("SELECT wine FROM wines of the house WHERE bottles = 3", ["Alder"], [0]),
         ("SELECT MAX(price_eur) FROM data", ["Alder (Price (EUR): 1,200.50)"], [0, 2]),
         ("SELECT wine FROM data WHERE since < '2020-06-01'", ["Birch", "Cedar"], [1, 2]),
+        ("SELECT wine FROM Old wines WHERE price_eur = (SELECT MIN(price_eur) FROM Old wines)", ["Dover"], [3]),
+        ("SELECT wine FROM data WHERE wine = 'from old wines' OR bottles = 3", ["Alder"], [0]),
         ("SELECT price_eur FROM data WHERE wine = 'dover'", ["Dover (Price (EUR): 75)"], [3]),
         ("SELECT wine FROM data WHERE price_eur > (SELECT AVG(price_eur) FROM data)", None, [0, 1, 2]),
         ("SELECT wine FROM (SELECT * FROM data ORDER BY since LIMIT 3) ORDER BY price_eur LIMIT 1", None, [3]),
@@ -172,6 +178,7 @@ TARIFFS = "Tarif;Höchstleistung;Beitrag\nBasis;1.000 €;39,90 €\nStadt;2.000
         ("SELECT SUM(price) FROM data", "Loaf,Price\nRye,£4.50\nOat,£3.90\n", "£8.40"),
         ("SELECT AVG(share) FROM data", "Kind,Share\na,12 %\nb,7 %\n", "9.5 %"),
         ("SELECT SUM(delay_min) FROM data", "Train,Delay (min)\na,12\nb,7\n", "19 min"),
+        ("SELECT SUM(length) FROM data", "Walk,Length\na,1 h\nb,2 h\nc,45 min\n", "225 min"),
         ("SELECT SUM(members_2023) FROM data", "Club,Members (2023)\na,12\nb,7\n", "19"),
     ],
 )
