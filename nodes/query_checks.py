@@ -142,9 +142,10 @@ def implied_cells(table: Table, question: str) -> Iterator[str]:
 
 
 def left_out(table: Table, named: Named, query: str) -> str:
-    """Say what the question names and the query does not: cells of the table, and figures that its title has not."""
+    """Say what the question names and the query does not: cells of the table, and figures that its titles have not."""
     missing = [cell for cell in named.cells if _misses(query, cell)]
-    missing += sorted(plain_figures(named.rest) - plain_figures(f"{query} {table.title} {table.source}"))
+    titles = (str(table.passages[0].metadata.get(one, "")) for one in ("source", "title", "heading"))
+    missing += sorted(plain_figures(named.rest) - plain_figures(" ".join((query, *titles))))
     return f"It leaves out {', '.join(missing)}, which the question names." if missing else ""
 
 

@@ -46,8 +46,9 @@ async def retrieve(state: SelfRAGState, services: Services, runtime: Runtime[Con
     What earlier searches found and was judged relevant, or could not be judged, is kept, and comes first: an answer may
     rest on two places. In a conversation a question that was not rewritten is first searched for as it was said and
     with what was asked before. A document that is asked for as a whole is read instead, in its order. What a question
-    compares is searched for by itself, or stands in a document each. Rows of a table are left out where only all rows
-    answer the question and texts come first: the table is asked if the texts do not answer it.
+    compares is searched for by itself, or stands in a document each. A table is asked if its rows come first or are
+    half of what is found, and behind texts if they do not answer what compares or filters; rows behind them are left
+    out where only all rows answer the question.
     """
     context = runtime.context
     if state.get("length") == "long" and not state["searched"]:
@@ -63,12 +64,13 @@ async def retrieve(state: SelfRAGState, services: Services, runtime: Runtime[Con
     passages = rankings[0]
     if len(searches) > 1:
         passages = fused(rankings, [one.weight for one in searches])[: context.k]
-    question, table = standalone_question(state), None
-    if suits_query(question):
-        tables = {identity_of(one): _table(one) for documents in found for one in documents}
-        table = table_of([tables.get(one["id"]) for one in passages])
-        if table and not table["is_best"] and needs_all_rows(question):
+    question = standalone_question(state)
+    tables = {identity_of(one): _table(one) for documents in found for one in documents}
+    table = table_of([tables.get(one["id"]) for one in passages])
+    if table and not table["is_best"]:
+        if needs_all_rows(question):
             passages = [one for one in passages if not tables.get(one["id"])]
+        table = table if suits_query(question) else None
     known = state.get("found", state["passages"])
     new = {passage["id"] for passage in passages}
     judged = {name: one["label"] for name, one in state["verdicts"].items()}

@@ -20,6 +20,7 @@ from grounding.amounts import UNITS
 from grounding.comparisons import TOGETHER
 from grounding.dates import NUMERIC, dates
 from grounding.language import SURE, language_of
+from grounding.names import folded
 from grounding.notes import MARKED, notes_in
 from grounding.stems import stem
 from retrieval.documents.loaded import CELLS
@@ -383,7 +384,10 @@ def parsed(written: str, table: Table) -> "exp.Select":
     for one in list(query.find_all(exp.Table)):
         one.replace(exp.to_table(NAME, alias=one.alias or None))
     known = {column.key for column in table.columns} | {one.alias for one in query.find_all(exp.Alias)}
+    without_accents = {folded(column.key): column.key for column in table.columns}
     for column in query.find_all(exp.Column):
+        if column.name.casefold() not in known and (key := without_accents.get(folded(column.name))):
+            column.set("this", exp.to_identifier(key))
         if column.table and column.table not in aliases:
             column.set("table", exp.to_identifier(NAME))
         if column.name.casefold() not in known and not isinstance(column.this, exp.Star):

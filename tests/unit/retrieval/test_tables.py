@@ -179,6 +179,7 @@ TARIFFS = "Tarif;Höchstleistung;Beitrag\nBasis;1.000 €;39,90 €\nStadt;2.000
         ("SELECT AVG(share) FROM data", "Kind,Share\na,12 %\nb,7 %\n", "9.5 %"),
         ("SELECT SUM(delay_min) FROM data", "Train,Delay (min)\na,12\nb,7\n", "19 min"),
         ("SELECT SUM(length) FROM data", "Walk,Length\na,1 h\nb,2 h\nc,45 min\n", "225 min"),
+        ("SELECT MAX(Hochstleistung) FROM data WHERE beitrag < 50", TARIFFS, "Basis (Höchstleistung: 1.000 €)"),
         ("SELECT SUM(members_2023) FROM data", "Club,Members (2023)\na,12\nb,7\n", "19"),
     ],
 )
