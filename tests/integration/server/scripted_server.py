@@ -1,10 +1,11 @@
 """A server over scripted models, in this process or on a loopback port."""
 
 import asyncio
+import os
 import threading
 import time
 from collections import Counter
-from collections.abc import AsyncGenerator, Callable, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -30,6 +31,7 @@ from app.settings import Settings
 from core.errors import ModelError
 from graph.builder import build_graph
 from retrieval.library.library import Library
+from retrieval.sandbox.pages import PageReader
 from tests.integration.graph.sky import AIR, GOOD, QUESTION, SALT, critic
 from tests.scripted import ScriptedCritic, ScriptedGenerator, ScriptedRetriever, services
 from tests.unit.retrieval.fakes import BagOfWords
@@ -101,16 +103,41 @@ def scripted_app(
     return create_app(rag, served, sources=sources, feedback=feedback, threads=threads)
 
 
-def app_with_documents(folder: Path, models: Models | None = None, **options: Any) -> FastAPI:
-    """The application over scripted models that search a library with one shared document."""
-    shared = folder / "shared"
-    shared.mkdir()
-    (shared / "sky.txt").write_text(AIR)
+def written(folder: Path, files: Mapping[str, str | bytes]) -> None:
+    """Write files by their paths in a folder, as old as can be."""
+    for name, content in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        os.utime(path, (0, 0))
+
+
+def app_with_documents(folder: Path, *roots: str, **given: Any) -> FastAPI:
+    """The application over files and folders of a folder, or one shared document; ``given`` as to `app_over`."""
+    if not roots:
+        written(folder, {"shared/sky.txt": AIR})
     library = Library.open(folder / "index", BagOfWords(), embedding_name="bow")
-    library.add([shared])
-    library.sync()
+    for root in roots or ("shared",):
+        library.add([folder / root])
+        library.sync()
+    return app_over(library, folder, **given)
+
+
+def app_over(
+    library: Library,
+    folder: Path,
+    models: Models | None = None,
+    *,
+    people: Callable[[], People] = People,
+    feedback: FeedbackFolder | None = None,
+    threads: ThreadTables | None = None,
+    **options: Any,
+) -> FastAPI:
+    """The application over scripted models that search a library, with its uploads in a folder."""
     rag = (models or Models()).rag()
-    return create_app(rag, ServerOptions(**options), Documents(rag, library, folder / "uploads"))
+    documents = Documents(rag, library, folder / "uploads", people=people)
+    sources = Sources(documents.around, PageReader(uploaded=documents.uploaded))
+    return create_app(rag, ServerOptions(**options), documents, sources, feedback, threads)
 
 
 def tokens(**hosts: Any) -> Access:

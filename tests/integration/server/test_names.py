@@ -14,46 +14,29 @@ from fastapi import FastAPI
 
 from app.conversations.feedback import FeedbackFolder
 from app.conversations.store import Threads
-from app.server.application import create_app
-from app.server.asking import ServerOptions
-from app.server.documents import Documents
-from app.server.sources import Sources
 from core.errors import ModelError, RequestError
-from retrieval.library.library import Library
-from retrieval.sandbox.pages import PageReader
 from tests.integration.graph.sky import AIR, QUESTION
 from tests.integration.mcp_clients import over_http
-from tests.integration.server.scripted_server import Models, client_of, listening
+from tests.integration.server.scripted_server import Models, app_with_documents, client_of, listening, written
 from tests.scripted import ScriptedCritic
 from tests.unit.retrieval.documents.pdfs import pdf
-from tests.unit.retrieval.fakes import BagOfWords
 
 ALL_RIGHT = {"retrieve": "retrieve", "relevance": "relevant", "support": "fully supported", "usefulness": "5"}
 CHAT = {"model": "self-rag", "messages": [{"role": "user", "content": QUESTION}]}
 
 
-def app_over(folder: Path, *roots: str, models: Models | None = None) -> FastAPI:
-    """A server over files in folders of that folder, where it keeps threads and feedback too."""
-    library = Library.open(folder / "index", BagOfWords(), embedding_name="bow")
-    library.add([folder / root for root in roots])
-    library.sync()
-    rag = (models or Models(judge=ScriptedCritic(otherwise=ALL_RIGHT))).rag()
-    documents = Documents(rag, library, folder / "uploads")
-    return create_app(
-        rag,
-        ServerOptions(mcp_allow_write=True),
-        documents,
-        Sources(documents.around, PageReader(uploaded=documents.uploaded)),
-        FeedbackFolder(folder / "feedback"),
-        Threads(folder / "threads"),
+def app_of(folder: Path, models: Models | None = None) -> FastAPI:
+    """A server over the files of that folder, where it keeps threads and feedback too."""
+    return app_with_documents(
+        folder,
+        "ada/contracts",
+        "bob/contracts",
+        "notes.md",
+        models=models or Models(judge=ScriptedCritic(otherwise=ALL_RIGHT)),
+        feedback=FeedbackFolder(folder / "feedback"),
+        threads=Threads(folder / "threads"),
+        mcp_allow_write=True,
     )
-
-
-def written(folder: Path, files: dict[str, str | bytes]) -> None:
-    for name, content in files.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content if isinstance(content, bytes) else content.encode())
 
 
 @pytest.fixture
@@ -113,7 +96,7 @@ async def test_no_answer_names_a_folder_of_the_servers_disk(
 ) -> None:
     unread = ModelError(f"The model file {folder}/models/chat.gguf cannot be read.")
     models = Models(failing=failing, error=unread, judge=ScriptedCritic(otherwise=ALL_RIGHT))
-    app = app_over(folder, "ada/contracts", "bob/contracts", "notes.md", models=models)
+    app = app_of(folder, models)
     if failing:
         full = RequestError(f"The feedback cannot be kept in {folder}/feedback/own.jsonl (no room).")
         monkeypatch.setattr(FeedbackFolder, "add", Mock(side_effect=full))
@@ -171,7 +154,7 @@ async def test_no_answer_names_a_folder_of_the_servers_disk(
 
 
 async def test_agents_on_the_server_are_told_names_and_read_by_them(folder: Path) -> None:
-    app = app_over(folder, "ada/contracts", "bob/contracts", "notes.md")
+    app = app_of(folder)
     said: list[str] = []
 
     async def note(progress: float, total: float | None, message: str | None) -> None:
@@ -204,7 +187,7 @@ async def test_agents_on_the_server_are_told_names_and_read_by_them(folder: Path
 
 @pytest.fixture
 def client(folder: Path) -> Iterator[httpx.AsyncClient]:
-    app = app_over(folder, "ada/contracts", "bob/contracts", "notes.md")
+    app = app_of(folder)
     with client_of(app) as client:
         yield client
     app.state.service.documents.close()
@@ -242,7 +225,7 @@ async def test_an_upload_is_replaced_and_removed_by_the_name_that_is_told(client
 
 
 async def test_what_is_kept_has_whole_paths(folder: Path) -> None:
-    app = app_over(folder, "ada/contracts", "notes.md")
+    app = app_of(folder)
     threads = app.state.service.threads.threads
     async with noting(app) as (client, _):
         thread = (await client.post("/api/threads", json={})).json()["id"]

@@ -12,16 +12,19 @@ from fastapi import FastAPI
 
 from app.server import people
 from app.server.access import Access
-from app.server.application import create_app
-from app.server.asking import ServerOptions
-from app.server.documents import Documents
-from app.server.people import TokensFile, read_people
-from core.errors import RequestError
-from retrieval.library.library import Library
+from app.server.people import TokensFile
 from tests.integration.graph.sky import AIR, QUESTION
 from tests.integration.mcp_clients import called, over_http
-from tests.integration.server.scripted_server import ANN, BOB, Models, client_of, found, listed, listening
-from tests.unit.retrieval.fakes import BagOfWords
+from tests.integration.server.scripted_server import (
+    ANN,
+    BOB,
+    app_with_documents,
+    client_of,
+    found,
+    listed,
+    listening,
+    written,
+)
 
 TOKENS = "ann ann-has-a-long-token staff\nbob bob-has-another-token staff board\n"
 RULES = "only secret board\nonly 'plan b.txt' bob\n"
@@ -32,7 +35,6 @@ CHANGING = re.compile(r'/runs/[\w-]+|127.0.0.1:\d+|"(seconds|began|created|id|X-
 
 def served(folder: Path, rules: str = RULES, *, secret: bool = True) -> tuple[FastAPI, Path]:
     """A server of two open documents and perhaps two that not everybody may read, and its tokens file."""
-    shared = folder / "shared"
     texts = {"sky.txt": AIR, "wood.txt": "Wood floats on water, whatever its colour."}
     if secret:
         texts |= {
@@ -40,21 +42,12 @@ def served(folder: Path, rules: str = RULES, *, secret: bool = True) -> tuple[Fa
             "plan b.txt": f"{SECRET} Again.",
             "secret/wood.txt": "Of wood and blue light nothing is said.",
         }
-    for name, text in texts.items():
-        (shared / name).parent.mkdir(parents=True, exist_ok=True)
-        (shared / name).write_text(text)
-        os.utime(shared / name, (0, 0))
+    written(folder / "shared", texts)
     tokens = folder / "tokens"
     tokens.write_text(TOKENS + rules)
-    library = Library.open(folder / "index", BagOfWords(), embedding_name="bow")
-    for name in filter(texts.__contains__, ("sky.txt", "wood.txt", "secret/wood.txt")):  # each of them a root
-        library.add([shared / name])
-        library.sync()
-    library.add([shared])
-    library.sync()
-    rag, read = Models().rag(), TokensFile(tokens)
-    documents = Documents(rag, library, folder / "uploads", people=read)
-    return create_app(rag, ServerOptions(access=Access(read)), documents), tokens
+    roots = [f"shared/{name}" for name in ("sky.txt", "wood.txt", "secret/wood.txt") if name in texts]
+    read = TokensFile(tokens)
+    return app_with_documents(folder, *roots, "shared", people=read, access=Access(read)), tokens
 
 
 async def all_that_ann_is_told(folder: Path, *, secret: bool) -> list[str]:
@@ -136,20 +129,3 @@ def test_a_file_of_an_own_name_may_be_uploaded_whatever_the_rules(tmp_path: Path
     own = os.fsencode(documents.folder_of("ann") / "mine.txt")
     assert documents.visible_to("ann")(own)
     assert not documents.visible_to("bob")(own)
-
-
-@pytest.mark.parametrize(
-    ("lines", "told"),
-    [
-        ("only secret nobody\n", "Line 3 of .* names nobody, which is neither a person nor a group"),
-        ("only 'secret bob\n", "Line 3 of .* is not of the form only PATTERN NAME"),
-        ("only secret b/b\n", "Line 3 of .* is not of the form only PATTERN NAME"),
-        ("eve 0123456789abcdef ques=3\n", "Line 3 of .* has a word after the token that is neither a group"),
-        ("eve 0123456789abcdef ann\n", "ann is a person and a group in"),
-    ],
-)
-def test_a_line_that_says_nothing_is_refused(tmp_path: Path, lines: str, told: str) -> None:
-    file = tmp_path / "tokens"
-    file.write_text(TOKENS + lines)
-    with pytest.raises(RequestError, match=told):
-        read_people(file)
