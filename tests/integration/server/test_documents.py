@@ -19,7 +19,17 @@ from app.server import documents
 from app.server.errors import StorageError
 from core.errors import IndexBusy, RequestError
 from tests.integration.graph.sky import AIR, QUESTION
-from tests.integration.server.scripted_server import ANN, BOB, RED, app_with_documents, client_of, found, listed, tokens
+from tests.integration.server.scripted_server import (
+    ANN,
+    BOB,
+    RED,
+    app_with_documents,
+    client_of,
+    found,
+    listed,
+    tokens,
+    written,
+)
 
 PROGRAM = b"\x7fELF\x02\x01\x01" + bytes(range(256)) * 8
 
@@ -80,27 +90,18 @@ def test_what_a_kill_left_of_an_upload_is_removed_at_a_start(tmp_path: Path) -> 
     assert files_in(folder) == [running, kept]
 
 
-async def test_what_changes_on_the_disk_is_indexed_while_questions_are_asked(
+async def test_what_changes_on_the_disk_or_in_the_persons_own_library_is_indexed_while_questions_are_asked(
     app: FastAPI, client: httpx.AsyncClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "shared" / "red.txt").write_text(RED)
+    held = app.state.service.documents
+    monkeypatch.setattr(held, "_follow", lambda: held.library.add([tmp_path / "own.txt"]))
+    written(tmp_path, {"shared/red.txt": RED, "own.txt": f"{RED} So it is."})
     assert set(await found(client)) == {"sky.txt"}  # just looked through
     monkeypatch.setattr(documents, "REFRESH_SECONDS", 0)
-    while set(await found(client)) != {"sky.txt", "red.txt"}:
+    while set(await found(client)) != {"sky.txt", "red.txt", "own.txt"}:
         pass
     (tmp_path / "shared" / "sky.txt").unlink()
-    while set(await found(client)) != {"red.txt"}:
-        pass
-
-
-async def test_the_library_follows_the_persons_own_before_it_is_brought_in_step(
-    app: FastAPI, client: httpx.AsyncClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "red.txt").write_text(RED)
-    held = app.state.service.documents
-    monkeypatch.setattr(held, "_follow", lambda: held.library.add([tmp_path / "red.txt"]))
-    monkeypatch.setattr(documents, "REFRESH_SECONDS", 0)
-    while set(await found(client)) != {"sky.txt", "red.txt"}:
+    while set(await found(client)) != {"red.txt", "own.txt"}:
         pass
 
 

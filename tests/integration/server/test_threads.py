@@ -18,7 +18,7 @@ from fastapi import FastAPI
 from app.conversations.answering import ThreadAnswers
 from app.conversations.store import Threads
 from app.conversations.thread import ThreadStorageError
-from app.server.runs import MOST_KEPT
+from app.server import runs
 from tests.integration.graph.sky import AIR, GOOD, QUESTION
 from tests.integration.server.scripted_server import (
     ANN,
@@ -169,14 +169,14 @@ async def test_owners_see_their_own_threads_alone(tmp_path: Path) -> None:
         assert (await ann.get(f"/api/threads/{thread}")).status_code == 200
 
 
-async def test_the_runs_of_a_thread_are_never_forgotten(tmp_path: Path) -> None:
+async def test_the_runs_of_a_thread_are_never_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runs, "MOST_KEPT", 1)
     with app_in(tmp_path) as app, client_of(app) as client:
         thread = await begun(client)
         run = await asked(client, app, thread)
         paths = ("", "/events", "/export", "/picture.svg", "/citations/1")
         before = {path: (await client.get(f"/api/runs/{run}{path}")).text for path in paths}
-        for _ in range(MOST_KEPT):
-            await client.post("/api/ask", json={"question": QUESTION})
+        await client.post("/api/ask", json={"question": QUESTION})
         with pytest.raises(Exception, match="forgotten"):
             app.state.service.runs.get(run)
         after = {path: (await client.get(f"/api/runs/{run}{path}")).text for path in paths}

@@ -273,32 +273,19 @@ async def test_a_question_after_one_that_was_cut_off_cancels_it(answers: ThreadA
     assert after.threads.turn(cut_off.run).state == "cancelled"
 
 
-@pytest.mark.parametrize("open_threads", ["sqlite"], indirect=True)
-async def test_a_result_that_finds_no_room_is_given_all_the_same_and_kept_later(
-    answers: ThreadAnswers, open_threads: Opener
+async def test_a_result_that_cannot_be_kept_is_given_all_the_same_and_kept_before_the_next_question(
+    answers: ThreadAnswers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    begun = answers.begin(answers.threads.create().id, QUESTION)
-    answers.threads._connection.execute("PRAGMA max_page_count = 1")  # which is the pages that there are
-    events = await events_of(answers, begun, Models().rag())
-    assert isinstance(events[-2], NotKept)
-    assert events[-2].message.endswith(
-        "(database or disk is full): make room on its disk, or make the folder writable."
-    )
-    assert events[-1].result.answer == GOOD
-    after, models = crash(answers, open_threads), Models()
-    await events_of(after, begun, models.rag())
-    assert (models.calls, after.threads.turn(begun.run).state) == ([], "finished")
-
-
-@pytest.mark.parametrize("open_threads", ["sqlite"], indirect=True)
-async def test_a_result_that_could_not_be_kept_is_kept_before_the_next_question(answers: ThreadAnswers) -> None:
-    thread, database = answers.threads.create().id, answers.threads._connection
+    thread = answers.threads.create().id
     turn = answers.begin(thread, QUESTION)
-    database.execute("PRAGMA max_page_count = 1")
-    await events_of(answers, turn, Models().rag())
-    with pytest.raises(ThreadStorageError, match="full"):
-        answers.begin(thread, FOLLOW_UP)
-    database.execute("PRAGMA max_page_count = 1000")
+    with monkeypatch.context() as full:
+        full.setattr(answers.threads, "finish", Mock(side_effect=ThreadStorageError("The disk is full.")))
+        *_, not_kept, finished = await events_of(answers, turn, Models().rag())
+        assert (not_kept, finished.result.answer) == (NotKept("The disk is full."), GOOD)
+        assert answers.threads.turn(turn.run).state == "unfinished"
+        assert answers.threads.has_checkpoints(turn.run)
+        with pytest.raises(ThreadStorageError, match="full"):
+            answers.begin(thread, FOLLOW_UP)
     second = await ask(answers, thread, FOLLOW_UP)
     assert [one.state for one in answers.threads.turns(thread)] == ["finished", "finished"]
     assert second.result.standalone == f"{QUESTION} {FOLLOW_UP}"

@@ -20,16 +20,6 @@ def questions_before(threads: ThreadTables, thread: str, number: int | None = No
     return [turn["question"] for turn in threads.conversation(thread, before=number)]
 
 
-def test_a_result_is_read_as_it_was_kept(threads: ThreadTables) -> None:
-    thread, given = threads.create(), result()
-    turn = asked(threads, thread.id)
-    assert (turn.state, turn.result) == ("unfinished", None)
-    threads.finish(turn, given, "Numbered [1]")
-    kept = threads.turn(turn.run)
-    assert (kept.state, kept.numbered, kept.number) == ("finished", "Numbered [1]", 1)
-    assert kept.result.model_dump(mode="json") == given.model_dump(mode="json")
-
-
 def test_the_confidence_of_answers_is_found_by_their_calibration(threads: ThreadTables) -> None:
     thread = threads.create()
     made = {"library-1": (0.9, 0.7, None), "library-12": (0.2,)}
