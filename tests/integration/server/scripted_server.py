@@ -93,14 +93,13 @@ class Models:
 def scripted_app(
     models: Models | None = None,
     *,
-    sources: Sources | None = None,
     feedback: FeedbackFolder | None = None,
     threads: ThreadTables | None = None,
     **options: Any,
 ) -> FastAPI:
     """The application over scripted models."""
     rag, served = (models or Models()).rag(), ServerOptions(**options)
-    return create_app(rag, served, sources=sources, feedback=feedback, threads=threads)
+    return create_app(rag, served, feedback=feedback, threads=threads)
 
 
 def written(folder: Path, files: Mapping[str, str | bytes]) -> None:

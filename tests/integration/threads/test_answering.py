@@ -96,7 +96,8 @@ async def test_a_question_is_answered_and_kept(answers: ThreadAnswers) -> None:
     kept = answers.threads.turn(turn.run)
     assert isinstance(events[-1], Finished)
     assert kept.result.model_dump(mode="json") == events[-1].result.model_dump(mode="json")
-    assert (kept.state, kept.options, kept.numbered) == ("finished", {"k": 3, "explain": True}, f"{GOOD} [1]")
+    assert (kept.state, kept.number, kept.numbered) == ("finished", 1, f"{GOOD} [1]")
+    assert kept.options == {"k": 3, "explain": True}
     assert not answers.threads.has_checkpoints(turn.run)
 
 
