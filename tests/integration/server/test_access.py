@@ -10,7 +10,7 @@ from app.server import access
 from app.server.access import HEADERS, Access
 from app.server.people import TokensFile
 from tests.integration.graph.sky import QUESTION
-from tests.integration.mcp_clients import HELLO
+from tests.integration.mcp_clients import ACCEPTED, HELLO
 from tests.integration.server.scripted_server import (
     ADDRESS,
     ANN,
@@ -207,7 +207,8 @@ async def test_nothing_is_told_to_opentelemetry(monkeypatch: pytest.MonkeyPatch)
             told.append(name)
             raise AttributeError(name)
 
-    for provider in ("trace.get_tracer_provider", "metrics.get_meter_provider", "_logs.get_logger_provider"):
+    monkeypatch.setattr("opentelemetry.trace._TRACER_PROVIDER", Recording())
+    for provider in ("metrics.get_meter_provider", "_logs.get_logger_provider"):
         monkeypatch.setattr(f"opentelemetry.{provider}", Recording)
     monkeypatch.setenv("FASTAPI_OTEL_AUTO_CONFIGURE", "true")
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:9")
@@ -216,4 +217,5 @@ async def test_nothing_is_told_to_opentelemetry(monkeypatch: pytest.MonkeyPatch)
         async with app.router.lifespan_context(app):
             assert (await client.post("/api/ask", json={"question": QUESTION})).status_code == 200
             assert (await client.post("/api/ask", json={})).status_code == 400
+            assert (await client.post("/mcp", json=HELLO, headers=ACCEPTED)).status_code == 200
     assert told == []

@@ -16,9 +16,17 @@ from mcp.shared.exceptions import MCPError
 from app.server.mcp import http
 from app.server.runs import INTERNAL, Run
 from app.server.service import Service
-from core.errors import ModelError
 from tests.integration.graph.sky import AIR, GOOD, QUESTION
-from tests.integration.mcp_clients import HELLO, READING, called, in_both_eras, over_http, progress_of, refused
+from tests.integration.mcp_clients import (
+    ACCEPTED,
+    HELLO,
+    READING,
+    called,
+    in_both_eras,
+    over_http,
+    progress_of,
+    refused,
+)
 from tests.integration.server.scripted_server import (
     ANN,
     BOB,
@@ -33,7 +41,6 @@ from tests.integration.server.scripted_server import (
     until,
 )
 
-ACCEPTED = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
 MODERN = {"MCP-Protocol-Version": "2026-07-28"}
 MODELLED: list[tuple[str, dict[str, str]]] = [("ask", {"question": QUESTION}), ("verify_claim", {"claim": AIR})]
 CALL: dict[str, Any] = {
@@ -138,22 +145,6 @@ async def test_what_fails_inside_is_told_in_a_sentence_and_logged(caplog: pytest
     assert caplog.text.count("the secret of the house") == 2
 
 
-async def test_what_one_token_uploads_no_other_agent_sees(address: str) -> None:
-    async with over_http(address, ANN) as ann, over_http(address, BOB) as bob:
-        source = (await called(ann, "upload_document", name="red.txt", text=RED))["source"]
-        (red,) = [one for one in (await called(ann, "search", query="red light"))["passages"] if one["text"] == RED]
-        assert {one["text"] for one in (await called(bob, "search", query="red light"))["passages"]} == {AIR}
-        assert [one["name"] for one in (await called(bob, "list_documents"))["documents"]] == ["sky.txt"]
-        assert (await called(ann, "fetch", passage_id=red["id"]))["text"] == RED
-        assert (await called(ann, "fetch", source=source))["text"] == RED
-        hidden = await refused(bob, "fetch", passage_id=red["id"])
-        assert hidden == (await refused(bob, "fetch", passage_id="999")).replace("999", red["id"])
-        assert "There is no document" in await refused(bob, "fetch", source=source)
-        assert "There is no document" in await refused(bob, "fetch", source="red.txt")
-        asked = await called(bob, "ask", question=QUESTION, mode="always")
-        assert {one["source"] for one in asked["citations"]} & {source} == set()
-
-
 async def test_a_session_is_of_the_token_that_opened_it(address: str) -> None:
     listing = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
     async with session(address, ANN) as client:
@@ -226,19 +217,3 @@ async def test_sessions_are_bounded_in_number_and_time(monkeypatch: pytest.Monke
             ping = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
             while (await client.post("/mcp", json=ping)).status_code != 404:  # noqa: ASYNC110 - another thread forgets it
                 await asyncio.sleep(0.02)
-
-
-async def test_nothing_of_mcp_is_told_to_opentelemetry(monkeypatch: pytest.MonkeyPatch) -> None:
-    told: list[str] = []
-
-    class Recording:
-        def get_tracer(self, name: str, *_: object, **__: object) -> object:
-            told.append(name)
-            raise ModelError("not to be asked")
-
-    with listening(scripted_app()) as address:
-        async with session(address) as client:
-            monkeypatch.setattr("opentelemetry.trace._TRACER_PROVIDER", Recording())
-            listed = await client.post("/mcp", json={"jsonrpc": "2.0", "id": 1, "method": "tools/list"})
-            assert '"name":"ask"' in listed.text
-    assert told == []

@@ -64,8 +64,8 @@ async def all_that_ann_is_told(folder: Path, *, secret: bool) -> list[str]:
         texts = [f"{one.status_code} {one.text}" for one in told]
         assert all(one.status_code == 200 for one in [*told[:3], *told[6:]]), texts
         async with over_http(address, ANN) as agent:
-            for tool, given in (("search", {"query": SECRET, "k": 20}), ("list_documents", {})):
-                texts.append(json.dumps(await called(agent, tool, **given)))
+            tools = {"search": {"query": SECRET, "k": 20}, "list_documents": {}, "verify_claim": {"claim": SECRET}}
+            texts += [json.dumps(await called(agent, tool, **given)) for tool, given in tools.items()]
             for wanted in ({"source": "minutes.txt", "page": 9}, {"source": "plan b.txt"}, {"passage_id": "3"}):
                 texts.append(str((await agent.call_tool("fetch", wanted)).content))
         async with httpx.AsyncClient(base_url=address, headers=ANN, timeout=60) as client:

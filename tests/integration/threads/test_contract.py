@@ -104,20 +104,14 @@ def test_a_title_is_a_short_line(threads: ThreadTables, title: str) -> None:
     assert kept in {"x" * 79 + "…", "abc", "two lines"}
 
 
-def test_a_thread_is_free_again_as_soon_as_its_block_ends(threads: ThreadTables) -> None:
-    thread = threads.create().id
-    held = threads.lock(thread)
-    with held:
-        pass
+def test_a_thread_that_is_held_can_be_deleted_only_when_its_block_ends(
+    threads: ThreadTables, open_threads: Opener
+) -> None:
+    thread, other = threads.create().id, open_threads()
+    with threads.lock(thread) as held, pytest.raises(ThreadBusyError):
+        other.delete(thread)
     threads.lock(thread).release()
     held.release()
-
-
-def test_a_thread_whose_lock_is_held_cannot_be_deleted(threads: ThreadTables, open_threads: Opener) -> None:
-    thread = threads.create().id
-    other = open_threads()
-    with threads.lock(thread), pytest.raises(ThreadBusyError):
-        other.delete(thread)
     threads.delete(thread)
     assert threads.list() == []
 
