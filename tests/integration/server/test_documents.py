@@ -81,7 +81,8 @@ async def test_what_changes_on_the_disk_or_in_the_persons_own_library_is_indexed
     held = app.state.service.documents
     monkeypatch.setattr(held, "_follow", lambda: held.library.add([tmp_path / "own.txt"]))
     written(tmp_path, {"shared/red.txt": RED, "own.txt": f"{RED} So it is."})
-    assert set(await found(client)) == {"sky.txt"}  # just looked through
+    assert set(await found(client)) == {"sky.txt"}
+    assert held._refreshing is None, "it was just looked through"
     monkeypatch.setattr(documents, "REFRESH_SECONDS", 0)
     while set(await found(client)) != {"sky.txt", "red.txt", "own.txt"}:
         pass

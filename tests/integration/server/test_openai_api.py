@@ -169,7 +169,7 @@ async def test_a_model_that_fails_in_mid_answer_is_an_error_in_openais_shape() -
                 [chunk async for chunk in chat.astream([HumanMessage(QUESTION)])]
         async with httpx.AsyncClient(base_url=address) as raw:
             text = (await raw.post("/v1/chat/completions", json={**BODY, "stream": True})).text
-    assert text.split("\n\n")[-2].startswith('event: error\ndata: {"error": {"message": "The model is gone.')
+    assert text.split("\n\n")[-2].startswith('event: error\ndata: {"error":{"message":"The model is gone.')
     gc.collect()  # here, and not in the middle of another test
 
 

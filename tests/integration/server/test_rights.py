@@ -114,18 +114,13 @@ async def test_a_change_of_the_tokens_file_holds_without_a_restart_and_a_wrong_o
         assert (await client.get("/api/runs", headers=BOB)).status_code == 200
 
 
-def test_each_rule_that_fits_must_name_the_reader_and_one_that_fits_nothing_is_told(tmp_path: Path) -> None:
-    app, _ = served(tmp_path, f"{RULES}only minutes.txt ann\nonly misspelt bob\n")
+def test_each_rule_that_fits_must_name_the_reader_but_of_own_uploads_and_one_that_fits_nothing_is_told(
+    tmp_path: Path,
+) -> None:
+    app, _ = served(tmp_path, f"{RULES}only minutes.txt ann\nonly mine.txt bob\n")
     documents = app.state.service.documents
-    assert documents.unmatched() == ["misspelt"]
-    minutes, plan = (os.fsencode(tmp_path / "shared" / name) for name in ("secret/minutes.txt", "plan b.txt"))
-    readers = {name: [documents.visible_to(name)(path) for path in (minutes, plan)] for name in ("ann", "bob")}
-    assert readers == {"ann": [False, False], "bob": [False, True]}
-
-
-def test_a_file_of_an_own_name_may_be_uploaded_whatever_the_rules(tmp_path: Path) -> None:
-    app, _ = served(tmp_path, "only mine.txt bob\n")
-    documents = app.state.service.documents
-    own = os.fsencode(documents.folder_of("ann") / "mine.txt")
-    assert documents.visible_to("ann")(own)
-    assert not documents.visible_to("bob")(own)
+    assert documents.unmatched() == ["mine.txt"]
+    shared, own = tmp_path / "shared", documents.folder_of("ann")
+    paths = [os.fsencode(one) for one in (shared / "secret/minutes.txt", shared / "plan b.txt", own / "mine.txt")]
+    readers = {name: list(map(documents.visible_to(name), paths)) for name in ("ann", "bob")}
+    assert readers == {"ann": [False, False, True], "bob": [False, True, False]}

@@ -298,22 +298,18 @@ async def test_what_waits_is_left_to_others_while_clients_hold_the_end_up(serves
     await second.finished(answered)
 
 
-async def test_a_server_that_is_ending_takes_nothing_and_says_so(serves: Serves) -> None:
+async def test_a_server_that_is_ending_or_whose_database_is_away_is_alive_and_not_ready(serves: Serves) -> None:
     server = await serves()
     assert (await server.client.get("/readyz")).status_code == 200
     server.app.state.service.runs.closing = True
     for method, path, body in (("GET", "/readyz", None), ("POST", "/api/runs", {"question": QUESTION})):
         refused = await server.client.request(method, path, json=body)
         assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
-    assert (await server.client.get("/livez")).status_code == 200
-
-
-async def test_a_server_whose_database_is_away_is_alive_and_not_ready(serves: Serves, postgres_url: str) -> None:
-    server = await serves()
+    server.app.state.service.runs.closing = False
     server.threads.database.close()
-    assert (await server.client.get("/livez")).status_code == 200
     refused = await server.client.get("/readyz")
     assert (refused.status_code, "\n" in refused.json()["error"]["message"]) == (503, False)
+    assert (await server.client.get("/livez")).status_code == 200
 
 
 async def test_events_that_cannot_be_kept_are_kept_when_the_database_is_back(

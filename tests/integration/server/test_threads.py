@@ -128,7 +128,6 @@ async def test_a_second_question_waits_for_the_first_to_end(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("method", "path", "body", "status"),
     [
-        ("POST", "/api/threads", {"title": "x" * 10_000_000}, 413),
         ("POST", "/api/threads", {"title": "x" * 10_000}, 400),
         ("PATCH", "/api/threads/{thread}", {"title": "\x00\u202e"}, 400),
         ("PATCH", "/api/threads/nobody", {"title": "x"}, 404),
