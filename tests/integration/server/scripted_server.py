@@ -48,11 +48,16 @@ CALLS = Counter(retrieve=1, relevance=2, draft=1, support=1, usefulness=1)  # of
 
 @dataclass
 class Models:
-    """Scripted models that answer any number of questions; a model waits while its ``gate`` is closed."""
+    """Scripted models that answer any number of questions; calls, or ``gated`` ones alone, wait at the ``gate``.
+
+    Calls of the kind ``failing`` raise the ``error``, from that with the number ``failing_from`` on.
+    """
 
     failing: str = ""
-    error: Exception = field(default_factory=lambda: ModelError("The model is gone."))
+    failing_from: int = 1
+    error: BaseException = field(default_factory=lambda: ModelError("The model is gone."))
     gate: asyncio.Event | None = None
+    gated: str = ""
     judge: ScriptedCritic = field(default_factory=critic)
     searches: list[str] = field(default_factory=list)
     calls: list[str] = field(default_factory=list)
@@ -62,9 +67,10 @@ class Models:
     async def wait(self, kind: str) -> None:
         self.calls.append(kind)
         self._loop = asyncio.get_running_loop()
-        if self.gate:
+        if self.gate and self.gated in ("", kind):
             await self.gate.wait()
-        if kind == self.failing:
+        if kind == self.failing and self.calls.count(kind) >= self.failing_from:
+            await asyncio.sleep(0.05)  # what runs beside it finishes, and is kept
             raise self.error
         await asyncio.sleep(0)
 
@@ -170,6 +176,15 @@ def listening(app: FastAPI, port: int = 0, *, drains: bool = True) -> Iterator[s
 async def ended(app: FastAPI) -> None:
     """End all runs of an application that is not served."""
     await app.state.service.runs.aclose()
+
+
+async def asked(client: httpx.AsyncClient, app: FastAPI, path: str, **body: Any) -> str:
+    """Start a run, and return its id when it has ended."""
+    answer = await client.post(path, json=body)
+    assert answer.status_code == 202, answer.text
+    id_ = str(answer.json()["id"])
+    await app.state.service.runs.get(id_).wait()
+    return id_
 
 
 async def listed(client: httpx.AsyncClient, headers: dict[str, str] | None = None) -> dict[str, dict[str, Any]]:

@@ -17,7 +17,7 @@ from app.conversations.store import Threads
 from core.errors import ModelError, RequestError
 from tests.integration.graph.sky import AIR, QUESTION
 from tests.integration.mcp_clients import over_http
-from tests.integration.server.scripted_server import Models, app_with_documents, client_of, listening, written
+from tests.integration.server.scripted_server import Models, app_with_documents, asked, client_of, listening, written
 from tests.scripted import ScriptedCritic
 from tests.unit.retrieval.documents.pdfs import pdf
 
@@ -77,15 +77,6 @@ async def noting(app: FastAPI) -> AsyncIterator[tuple[httpx.AsyncClient, Bodies]
     app.state.service.documents.close()
 
 
-async def asked(client: httpx.AsyncClient, app: FastAPI, address: str, body: dict[str, Any]) -> str:
-    """Start a run, and return its id when it has ended."""
-    answer = await client.post(address, json=body)
-    assert answer.status_code == 202, answer.text
-    id_ = str(answer.json()["id"])
-    await app.state.service.runs.get(id_).wait()
-    return id_
-
-
 def filled(path: str, **values: str) -> str:
     return re.sub(r"\{(\w+)\}", lambda found: values[found[1]], path)
 
@@ -102,11 +93,11 @@ async def test_no_answer_names_a_folder_of_the_servers_disk(
         monkeypatch.setattr(FeedbackFolder, "add", Mock(side_effect=full))
     async with noting(app) as (client, bodies):
         thread = (await client.post("/api/threads", json={})).json()["id"]
-        filter_ = {"sources": [f"{folder}/ada/*"]}
+        filter_: dict[str, Any] = {"sources": [f"{folder}/ada/*"]}
         runs = [
-            await asked(client, app, f"/api/threads/{thread}/runs", {"question": QUESTION, **filter_}),
-            await asked(client, app, "/api/runs", {"question": QUESTION, "explain": True}),
-            await asked(client, app, "/api/checks", {"text": AIR}),
+            await asked(client, app, f"/api/threads/{thread}/runs", question=QUESTION, **filter_),
+            await asked(client, app, "/api/runs", question=QUESTION, explain=True),
+            await asked(client, app, "/api/checks", text=AIR),
         ]
         uploaded = {"name": "red.txt", "id_": thread}
         bodied: dict[tuple[str, str], Any] = {
@@ -229,7 +220,7 @@ async def test_what_is_kept_has_whole_paths(folder: Path) -> None:
     threads = app.state.service.threads.threads
     async with noting(app) as (client, _):
         thread = (await client.post("/api/threads", json={})).json()["id"]
-        run = await asked(client, app, f"/api/threads/{thread}/runs", {"question": QUESTION, "sources": ["/notes.md"]})
+        run = await asked(client, app, f"/api/threads/{thread}/runs", question=QUESTION, sources=["/notes.md"])
         kept = threads.turn(run)
         assert {one.source for one in kept.result.passages} == {str(folder / "notes.md")}
         assert kept.options["filter"]["sources"] == [str(folder / "notes.md")]

@@ -16,7 +16,7 @@ from pydantic import SecretStr
 
 from app.server.streams import EventStream
 from tests.integration.graph.sky import AIR, GOOD, QUESTION, critic
-from tests.integration.server.scripted_server import Models, client_of, listening, scripted_app, until
+from tests.integration.server.scripted_server import FOLLOW_UP, Models, client_of, listening, scripted_app, until
 
 ASKED: list[Any] = [{"role": "user", "content": QUESTION}]
 BODY = {"model": "self-rag", "messages": ASKED}
@@ -142,13 +142,12 @@ async def test_prompts_for_titles_and_the_like_run_nothing(
 async def test_messages_before_the_question_are_its_conversation(
     models: Models, client: AsyncOpenAI, streaming: bool
 ) -> None:
-    follow_up = "And at night?"
-    messages: list[Any] = [*ASKED, {"role": "assistant", "content": "Zebras."}, {"role": "user", "content": follow_up}]
+    messages: list[Any] = [*ASKED, {"role": "assistant", "content": "Zebras."}, {"role": "user", "content": FOLLOW_UP}]
     content, _, _, _ = await said(client, messages, streaming)
     assert content.startswith(f"{GOOD} [1]")
-    assert models.searches == [follow_up, f"{QUESTION} {follow_up}"]
+    assert models.searches == [FOLLOW_UP, f"{QUESTION} {FOLLOW_UP}"]
     asked = models.judge.inputs
-    assert {inputs["question"] for inputs in asked} == {f"{QUESTION} {follow_up}"}
+    assert {inputs["question"] for inputs in asked} == {f"{QUESTION} {FOLLOW_UP}"}
     assert "Zebras" not in str(asked)
 
 

@@ -173,24 +173,15 @@ async def test_a_run_is_ended_from_another_server(serves: Serves) -> None:
 @pytest.mark.parametrize("dies_at", ["retrieve", "draft", "support"])
 async def test_a_run_of_a_server_that_falls_silent_goes_on_in_another(serves: Serves, dies_at: str) -> None:
     """What was paid is not paid again, every event is told once, and the silent one can change nothing."""
-
-    class Held(Models):
-        async def wait(self, kind: str) -> None:
-            await super().wait(kind)
-            if kind == dies_at and not released.is_set():
-                held.set()
-                await released.wait()
-
-    released, held = asyncio.Event(), asyncio.Event()
-    first, second = await serves(Held()), await serves()
+    first, second = await serves(Models(gate=asyncio.Event(), gated=dies_at)), await serves()
     run = await first.start()
-    await held.wait()
+    await until(lambda: dies_at in first.models.calls)
     follower = asyncio.create_task(first.events(run))
     known = (await first.client.get(f"/api/runs/{run}")).json()["events"]
     await fall_silent(first)
     done = await second.finished(run)
     assert done["result"]["answer"] == GOOD
-    released.set()  # the first one wakes, and wants to write
+    await first.models.open()  # the first one wakes, and wants to write
     events = await second.events(run)
     assert await follower == events, "who follows at the first server gets what the second one tells"
     assert [number for number, _, _ in events] == list(range(1, len(events) + 1))

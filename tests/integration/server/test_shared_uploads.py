@@ -18,7 +18,7 @@ from core.errors import RequestError, StoreUnavailable
 from retrieval.library.library import Library, open_store
 from retrieval.splitter import SplitSettings
 from retrieval.store import UPLOADS, Machine, Model
-from tests.integration.graph.sky import AIR, QUESTION
+from tests.integration.graph.sky import AIR, QUESTION, Died
 from tests.integration.server.scripted_server import ANN, BOB, RED, app_over, client_of, found, listed, tokens, written
 from tests.unit.retrieval.documents.pdfs import pdf
 from tests.unit.retrieval.fakes import BagOfWords
@@ -90,10 +90,6 @@ def count(admin: psycopg.Connection[Any], table: str) -> int:
     return int(row[0])  # type: ignore[index]
 
 
-class Death(BaseException):
-    """The end of a process."""
-
-
 async def upload_and_die(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a server die between storing an upload and reading it."""
 
@@ -102,8 +98,8 @@ async def upload_and_die(server: Server, monkeypatch: pytest.MonkeyPatch) -> Non
 
     held = server.app.state.service.documents
     with monkeypatch.context() as patched:
-        patched.setattr(held.library, "read_upload", Mock(side_effect=Death))
-        with pytest.raises(Death):
+        patched.setattr(held.library, "read_upload", Mock(side_effect=Died))
+        with pytest.raises(Died):
             await held.put("ann", "red.txt", body())
     held.close()
 

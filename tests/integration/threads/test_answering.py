@@ -21,28 +21,10 @@ from app.front_door import SelfRAG
 from app.results.events import Finished, NodeFinished, NodeStarted
 from core.errors import RequestError
 from run.context import Context
-from tests.integration.graph.sky import GOOD, QUESTION
+from tests.integration.graph.sky import GOOD, QUESTION, Died
 from tests.integration.server.scripted_server import CALLS, FOLLOW_UP, Models
 
 Opener = Callable[..., ThreadTables]
-
-
-class Died(BaseException):
-    """What stands for the death of the process: no node expects it."""
-
-
-class Mortal(Models):
-    """Scripted models; the process dies, or another ``error`` comes, at the n-th call of a kind."""
-
-    def __init__(self, kind: str, turn: int = 1, error: BaseException | type[Died] = Died) -> None:
-        super().__init__()
-        self.kind, self.turn, self.error = kind, turn, error
-
-    async def wait(self, kind: str) -> None:
-        await super().wait(kind)
-        if (kind, self.calls.count(kind)) == (self.kind, self.turn):
-            await asyncio.sleep(0.05)  # what runs beside it finishes, and is kept
-            raise self.error
 
 
 @pytest.fixture
@@ -59,6 +41,11 @@ async def ask(answers: ThreadAnswers, thread: str, question: str = QUESTION, **g
     turn = answers.begin(thread, question, **given)
     await events_of(answers, turn, Models().rag())
     return answers.threads.turn(turn.run)
+
+
+def mortal(kind: str, turn: int = 1) -> Models:
+    """Models whose process dies at the n-th call of a kind."""
+    return Models(failing=kind, failing_from=turn, error=Died())
 
 
 async def die(answers: ThreadAnswers, rag: SelfRAG) -> ThreadTurn:
@@ -131,7 +118,7 @@ async def test_a_question_that_a_crash_cut_off_goes_on_at_its_node(
     answers: ThreadAnswers, open_threads: Opener, dies_at: str
 ) -> None:
     turns = CALLS[dies_at]  # of which the process dies in the last
-    first, second = Mortal(dies_at, turns), Models()
+    first, second = mortal(dies_at, turns), Models()
     begun = await die(answers, first.rag())
     after = crash(answers, open_threads)
     ((owner, found),) = after.unfinished()
@@ -180,7 +167,7 @@ async def test_a_question_whose_result_was_not_kept_before_the_crash_pays_nothin
 async def test_a_question_whose_checkpoint_does_not_fit_is_begun_anew(
     answers: ThreadAnswers, open_threads: Opener, harm: str
 ) -> None:
-    begun = await die(answers, Mortal("draft").rag())
+    begun = await die(answers, mortal("draft").rag())
     path = answers.threads.checkpoints(begun.run)
     if harm == "damaged":
         path.write_bytes(b"x" * 10_000)
@@ -224,7 +211,7 @@ async def test_a_question_that_fails_says_why(answers: ThreadAnswers) -> None:
     thread = answers.threads.create().id
     turn = answers.begin(thread, QUESTION)
     with pytest.raises(RequestError, match="gone"):
-        await events_of(answers, turn, Mortal("draft", error=RequestError("The index is gone.")).rag())
+        await events_of(answers, turn, Models(failing="draft", error=RequestError("The index is gone.")).rag())
     kept = answers.threads.turn(turn.run)
     assert (kept.state, kept.message) == ("failed", "The index is gone.")
     assert (await ask(answers, thread, replaces=turn.run)).state == "finished"
