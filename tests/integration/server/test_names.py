@@ -2,8 +2,7 @@
 
 import json
 import re
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -54,29 +53,6 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-class Bodies(dict[tuple[str, str], list[str]]):
-    """What a client was sent, by the method and the path."""
-
-    async def keep(self, response: httpx.Response) -> None:
-        await response.aread()
-        headers = "\n".join(response.headers.values())
-        request = response.request
-        self.setdefault((request.method, request.url.path), []).append(f"{response.text}\n{headers}")
-
-    def require_no(self, folder: Path) -> None:
-        """Require that none names the folder, also where JSON escapes it, or in a PDF's way."""
-        telling = {request for request, texts in self.items() if any(str(folder) in text for text in texts)}
-        assert telling == set()
-
-
-@asynccontextmanager
-async def noting(app: FastAPI) -> AsyncIterator[tuple[httpx.AsyncClient, Bodies]]:
-    bodies = Bodies()
-    with client_of(app, event_hooks={"response": [bodies.keep]}) as client:
-        yield client, bodies
-    app.state.service.documents.close()
-
-
 def filled(path: str, **values: str) -> str:
     return re.sub(r"\{(\w+)\}", lambda found: values[found[1]], path)
 
@@ -91,7 +67,14 @@ async def test_no_answer_names_a_folder_of_the_servers_disk(
     if failing:
         full = RequestError(f"The feedback cannot be kept in {folder}/feedback/own.jsonl (no room).")
         monkeypatch.setattr(FeedbackFolder, "add", Mock(side_effect=full))
-    async with noting(app) as (client, bodies):
+    bodies: dict[tuple[str, str], list[str]] = {}  # what the client was sent, by the method and the path
+
+    async def keep(response: httpx.Response) -> None:
+        await response.aread()
+        request, headers = response.request, "\n".join(response.headers.values())
+        bodies.setdefault((request.method, request.url.path), []).append(f"{response.text}\n{headers}")
+
+    with client_of(app, event_hooks={"response": [keep]}) as client:
         thread = (await client.post("/api/threads", json={})).json()["id"]
         filter_: dict[str, Any] = {"sources": [f"{folder}/ada/*"]}
         runs = [
@@ -134,8 +117,9 @@ async def test_no_answer_names_a_folder_of_the_servers_disk(
             if method == "delete":
                 for id_ in runs if "runs" in path else [thread]:
                     await client.delete(filled(path, **{**uploaded, "id_": id_}))
+    app.state.service.documents.close()
     assert len(bodies) > len(gets) + len(bodied)
-    bodies.require_no(folder)
+    assert [request for request, texts in bodies.items() if any(str(folder) in text for text in texts)] == []
     answered = bodies["GET", f"/api/runs/{runs[1]}"][0]
     if failing:
         assert "The model file chat.gguf cannot be read." in answered
@@ -177,11 +161,16 @@ async def test_agents_on_the_server_are_told_names_and_read_by_them(folder: Path
 
 
 @pytest.fixture
-def client(folder: Path) -> Iterator[httpx.AsyncClient]:
+def app(folder: Path) -> Iterator[FastAPI]:
     app = app_of(folder)
+    yield app
+    app.state.service.documents.close()
+
+
+@pytest.fixture
+def client(app: FastAPI) -> Iterator[httpx.AsyncClient]:
     with client_of(app) as client:
         yield client
-    app.state.service.documents.close()
 
 
 async def found(client: httpx.AsyncClient, *sources: str) -> set[str]:
@@ -215,18 +204,16 @@ async def test_an_upload_is_replaced_and_removed_by_the_name_that_is_told(client
     assert name not in sources
 
 
-async def test_what_is_kept_has_whole_paths(folder: Path) -> None:
-    app = app_of(folder)
+async def test_what_is_kept_has_whole_paths(app: FastAPI, client: httpx.AsyncClient, folder: Path) -> None:
     threads = app.state.service.threads.threads
-    async with noting(app) as (client, _):
-        thread = (await client.post("/api/threads", json={})).json()["id"]
-        run = await asked(client, app, f"/api/threads/{thread}/runs", question=QUESTION, sources=["/notes.md"])
-        kept = threads.turn(run)
-        assert {one.source for one in kept.result.passages} == {str(folder / "notes.md")}
-        assert kept.options["filter"]["sources"] == [str(folder / "notes.md")]
-        exported = (await client.get(f"/api/threads/{thread}/export", params={"format": "json"})).text
-        (turn,) = json.loads(exported)["turns"]
-        assert turn["options"]["filter"]["sources"] == [turn["result"]["passages"][0]["source"]] == ["notes.md"]
-        await client.post(f"/api/runs/{run}/feedback", json={"judgement": "right"})
-        (label,) = FeedbackFolder(folder / "feedback").labels()
-        assert {one["source"] for one in label.gold} == {str(folder / "notes.md")}
+    thread = (await client.post("/api/threads", json={})).json()["id"]
+    run = await asked(client, app, f"/api/threads/{thread}/runs", question=QUESTION, sources=["/notes.md"])
+    kept = threads.turn(run)
+    assert {one.source for one in kept.result.passages} == {str(folder / "notes.md")}
+    assert kept.options["filter"]["sources"] == [str(folder / "notes.md")]
+    exported = (await client.get(f"/api/threads/{thread}/export", params={"format": "json"})).text
+    (turn,) = json.loads(exported)["turns"]
+    assert turn["options"]["filter"]["sources"] == [turn["result"]["passages"][0]["source"]] == ["notes.md"]
+    await client.post(f"/api/runs/{run}/feedback", json={"judgement": "right"})
+    (label,) = FeedbackFolder(folder / "feedback").labels()
+    assert {one["source"] for one in label.gold} == {str(folder / "notes.md")}
