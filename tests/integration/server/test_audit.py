@@ -4,6 +4,8 @@ import asyncio
 import errno
 import json
 import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -232,3 +234,34 @@ async def test_what_an_agent_verifies_counts_with_its_tokens_also_if_it_fails_an
     assert (asked["what"], asked["kind"], asked["claim"]) == ("asked", "claim", AIR)
     assert (found["what"], found["documents"]) == ("verified", [] if fails else ["/docs/notes.txt"])
     assert (found["model_calls"], found["tokens"]) == (len(models.calls), CALL_TOKENS * len(models.calls))
+
+
+KILLS = """
+import os, signal, sys, time
+from pathlib import Path
+from app.server.audit import Audit, verified
+
+path = Path(sys.argv[1])
+path.touch()
+for _ in range(8):
+    size = path.stat().st_size
+    if not (writer := os.fork()):
+        log = Audit(path)
+        while True:
+            log.add("asked", "ann", question="x" * 200)
+    while path.stat().st_size < size + 2_000:
+        time.sleep(0.001)
+    os.kill(writer, signal.SIGKILL)
+    os.waitpid(writer, 0)
+    entries = []
+    verified(path, entries.append)
+    print(len(entries))
+"""
+
+
+def test_kills_leave_the_log_whole(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", KILLS, str(tmp_path / "audit.jsonl")]
+    ended = subprocess.run(command, capture_output=True, text=True, check=True)
+    counts = [int(line) for line in ended.stdout.splitlines()]
+    assert len(counts) == 8
+    assert counts == sorted(set(counts)), "each writer adds to the log of the one before"
