@@ -1,7 +1,6 @@
 """Turn errors into responses: one sentence each, in the shape that OpenAI's clients read."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from fastapi import FastAPI, HTTPException, Request
 from fastapi.exceptions import RequestValidationError
@@ -48,20 +47,9 @@ STATUSES: dict[int, tuple[type[Exception], ...]] = {
 KINDS = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
 
 
-def status_of(error: Exception) -> int:
-    """The HTTP status of an error."""
-    return next((status for status, kinds in STATUSES.items() if isinstance(error, kinds)), 500)
-
-
 def said_by(error: Exception) -> str:
     """Return an error's sentence for a client; a fixed one for an error of another kind than ours."""
     return one_line(str(error)) if isinstance(error, SelfRAGError) else INTERNAL
-
-
-def body_of(message: str, status: int, *, code: str | None = None, param: str | None = None) -> dict[str, Any]:
-    """Return the body of a response that reports an error, in the shape of OpenAI's API."""
-    kind = KINDS.get(status, "invalid_request_error" if status < 500 else "server_error")
-    return {"error": {"message": message, "type": kind, "param": param, "code": code}}
 
 
 def refusal(
@@ -72,16 +60,18 @@ def refusal(
     code: str | None = None,
     headers: Mapping[str, str] | None = None,
 ) -> JSONResponse:
-    """Return the response that reports an error."""
-    body = body_of(shortened(named(message, "message"), LONGEST), status, code=code, param=param)
-    return JSONResponse(body, status, headers)
+    """Return the response that reports an error, in the shape of OpenAI's API."""
+    kind = KINDS.get(status, "invalid_request_error" if status < 500 else "server_error")
+    told = shortened(named(message, "message"), LONGEST)
+    return JSONResponse({"error": {"message": told, "type": kind, "param": param, "code": code}}, status, headers)
 
 
 def answer_to(error: Exception) -> JSONResponse:
     """Return the response that reports an exception."""
     seconds = error.retry_after if isinstance(error, QueueFullError | ClosingError | StoreUnavailable) else None
     headers = {"Retry-After": str(seconds)} if seconds else None
-    return refusal(said_by(error), status_of(error), headers=headers)
+    status = next((status for status, kinds in STATUSES.items() if isinstance(error, kinds)), 500)
+    return refusal(said_by(error), status, headers=headers)
 
 
 def handle_errors(app: FastAPI) -> None:

@@ -12,7 +12,7 @@ from fastapi.sse import format_sse_event
 from pydantic import BaseModel, Field
 
 from app.results.result import Result
-from app.server.errors import answer_to, body_of, refusal, said_by, status_of
+from app.server.errors import answer_to, refusal
 from app.server.json_api import json_response
 from app.server.messages import TASK, Message, conversation_before, question_of
 from app.server.names import named
@@ -162,8 +162,7 @@ class _Answer:
                     yield made.chunk({"reasoning_content": line}, event=_status(line.strip()))
         result = self._ended()
         if isinstance(result, Exception):
-            body = body_of(said_by(result), status_of(result))
-            yield format_sse_event(data_str=as_json(named(body)), event="error")
+            yield format_sse_event(data_str=bytes(answer_to(result).body).decode(), event="error")
             return
         content = self._content(result)
         yield made.chunk({"content": content})

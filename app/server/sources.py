@@ -67,8 +67,6 @@ class Sources:
 
 
 def _page_of(citation: Citation, around: Surroundings) -> tuple[Path, int, str] | None:
-    """The file, the page and the hash of what was indexed, of a citation in a PDF."""
-    path, page = around.path, citation["page"]
-    if path is None or page is None or around.sha256 is None or path.suffix.lower() != ".pdf":
-        return None
-    return path, page, around.sha256
+    """The file, the page and the hash of what was indexed, of a citation that has a page, as those of PDFs have."""
+    path, page, checksum = around.path, citation["page"], around.sha256
+    return (path, page, checksum) if path and page and checksum else None

@@ -21,6 +21,7 @@ HELLO = {
     "method": "initialize",
     "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}},
 }
+ACCEPTED = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
 in_both_eras = pytest.mark.parametrize("mode", ["auto", "legacy"])
 
 

@@ -1,10 +1,11 @@
 """A server over scripted models, in this process or on a loopback port."""
 
 import asyncio
+import os
 import threading
 import time
 from collections import Counter
-from collections.abc import AsyncGenerator, Callable, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -30,6 +31,7 @@ from app.settings import Settings
 from core.errors import ModelError
 from graph.builder import build_graph
 from retrieval.library.library import Library
+from retrieval.sandbox.pages import PageReader
 from tests.integration.graph.sky import AIR, GOOD, QUESTION, SALT, critic
 from tests.scripted import ScriptedCritic, ScriptedGenerator, ScriptedRetriever, services
 from tests.unit.retrieval.fakes import BagOfWords
@@ -46,11 +48,16 @@ CALLS = Counter(retrieve=1, relevance=2, draft=1, support=1, usefulness=1)  # of
 
 @dataclass
 class Models:
-    """Scripted models that answer any number of questions; a model waits while its ``gate`` is closed."""
+    """Scripted models that answer any number of questions; calls, or ``gated`` ones alone, wait at the ``gate``.
+
+    Calls of the kind ``failing`` raise the ``error``, from that with the number ``failing_from`` on.
+    """
 
     failing: str = ""
-    error: Exception = field(default_factory=lambda: ModelError("The model is gone."))
+    failing_from: int = 1
+    error: BaseException = field(default_factory=lambda: ModelError("The model is gone."))
     gate: asyncio.Event | None = None
+    gated: str = ""
     judge: ScriptedCritic = field(default_factory=critic)
     searches: list[str] = field(default_factory=list)
     calls: list[str] = field(default_factory=list)
@@ -60,9 +67,10 @@ class Models:
     async def wait(self, kind: str) -> None:
         self.calls.append(kind)
         self._loop = asyncio.get_running_loop()
-        if self.gate:
+        if self.gate and self.gated in ("", kind):
             await self.gate.wait()
-        if kind == self.failing:
+        if kind == self.failing and self.calls.count(kind) >= self.failing_from:
+            await asyncio.sleep(0.05)  # what runs beside it finishes, and is kept
             raise self.error
         await asyncio.sleep(0)
 
@@ -91,30 +99,54 @@ class Models:
 def scripted_app(
     models: Models | None = None,
     *,
-    sources: Sources | None = None,
     feedback: FeedbackFolder | None = None,
     threads: ThreadTables | None = None,
     **options: Any,
 ) -> FastAPI:
     """The application over scripted models."""
     rag, served = (models or Models()).rag(), ServerOptions(**options)
-    return create_app(rag, served, sources=sources, feedback=feedback, threads=threads)
+    return create_app(rag, served, feedback=feedback, threads=threads)
 
 
-def app_with_documents(folder: Path, models: Models | None = None, **options: Any) -> FastAPI:
-    """The application over scripted models that search a library with one shared document."""
-    shared = folder / "shared"
-    shared.mkdir()
-    (shared / "sky.txt").write_text(AIR)
+def written(folder: Path, files: Mapping[str, str | bytes]) -> None:
+    """Write files by their paths in a folder, as old as can be."""
+    for name, content in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        os.utime(path, (0, 0))
+
+
+def app_with_documents(folder: Path, *roots: str, **given: Any) -> FastAPI:
+    """The application over files and folders of a folder, or one shared document; ``given`` as to `app_over`."""
+    if not roots:
+        written(folder, {"shared/sky.txt": AIR})
     library = Library.open(folder / "index", BagOfWords(), embedding_name="bow")
-    library.add([shared])
-    library.sync()
+    for root in roots or ("shared",):
+        library.add([folder / root])
+        library.sync()
+    return app_over(library, folder, **given)
+
+
+def app_over(
+    library: Library,
+    folder: Path,
+    models: Models | None = None,
+    *,
+    people: Callable[[], People] = People,
+    feedback: FeedbackFolder | None = None,
+    threads: ThreadTables | None = None,
+    **options: Any,
+) -> FastAPI:
+    """The application over scripted models that search a library, with its uploads in a folder."""
     rag = (models or Models()).rag()
-    return create_app(rag, ServerOptions(**options), Documents(rag, library, folder / "uploads"))
+    documents = Documents(rag, library, folder / "uploads", people=people)
+    sources = Sources(documents.around, PageReader(uploaded=documents.uploaded))
+    return create_app(rag, ServerOptions(**options), documents, sources, feedback, threads)
 
 
-def tokens(**hosts: Any) -> Access:
-    return Access(lambda: PEOPLE, **hosts)
+def tokens() -> Access:
+    return Access(lambda: PEOPLE)
 
 
 @contextmanager
@@ -144,6 +176,15 @@ def listening(app: FastAPI, port: int = 0, *, drains: bool = True) -> Iterator[s
 async def ended(app: FastAPI) -> None:
     """End all runs of an application that is not served."""
     await app.state.service.runs.aclose()
+
+
+async def asked(client: httpx.AsyncClient, app: FastAPI, path: str, **body: Any) -> str:
+    """Start a run, and return its id when it has ended."""
+    answer = await client.post(path, json=body)
+    assert answer.status_code == 202, answer.text
+    id_ = str(answer.json()["id"])
+    await app.state.service.runs.get(id_).wait()
+    return id_
 
 
 async def listed(client: httpx.AsyncClient, headers: dict[str, str] | None = None) -> dict[str, dict[str, Any]]:

@@ -2,28 +2,35 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
-from unittest.mock import AsyncMock
 
 import httpx
 import pytest
 from fastapi import FastAPI
 from mcp.shared.exceptions import MCPError
 
-from app.checking.verification import VerifiedClaim
-from app.front_door import SelfRAG
 from app.server.mcp import http
-from app.server.runs import Run
+from app.server.runs import INTERNAL, Run
 from app.server.service import Service
-from core.errors import ModelError
 from tests.integration.graph.sky import AIR, GOOD, QUESTION
-from tests.integration.mcp_clients import HELLO, READING, called, in_both_eras, over_http, progress_of, refused
+from tests.integration.mcp_clients import (
+    ACCEPTED,
+    HELLO,
+    READING,
+    called,
+    in_both_eras,
+    over_http,
+    progress_of,
+    refused,
+)
 from tests.integration.server.scripted_server import (
     ANN,
     BOB,
+    CALLS,
     RED,
     Models,
     app_with_documents,
@@ -34,8 +41,8 @@ from tests.integration.server.scripted_server import (
     until,
 )
 
-ACCEPTED = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
 MODERN = {"MCP-Protocol-Version": "2026-07-28"}
+MODELLED: list[tuple[str, dict[str, str]]] = [("ask", {"question": QUESTION}), ("verify_claim", {"claim": AIR})]
 CALL: dict[str, Any] = {
     "jsonrpc": "2.0",
     "id": 1,
@@ -58,18 +65,6 @@ def address(app: FastAPI) -> Iterator[str]:
 def runs_of(app: FastAPI) -> list[Run]:
     service: Service = app.state.service
     return service.runs.of()
-
-
-def verifying(monkeypatch: pytest.MonkeyPatch, verify: Callable[[], Any]) -> list[str]:
-    """Let claims be verified by ``verify``; return the list of the claims that will have been."""
-    claims: list[str] = []
-
-    async def averify(_: SelfRAG, claim: str, context: object = None, *, question: object = None) -> VerifiedClaim:
-        claims.append(claim)
-        return await verify()  # type: ignore[no-any-return]
-
-    monkeypatch.setattr(SelfRAG, "averify", averify)
-    return claims
 
 
 @asynccontextmanager
@@ -105,45 +100,27 @@ async def test_a_question_of_an_agent_is_a_run_and_its_upload_a_document(address
 
 
 @in_both_eras
-async def test_a_cancelled_question_ends_and_calls_no_model_any_more(mode: str) -> None:
+@pytest.mark.parametrize(("tool", "given"), MODELLED)
+async def test_what_is_cancelled_frees_its_place_and_calls_no_model_any_more(
+    mode: str, tool: str, given: dict[str, str]
+) -> None:
     models = Models(gate=asyncio.Event())
-    app = scripted_app(models)
+    app = scripted_app(models, at_once=1, queue=0)
     with listening(app) as address:
-        async with over_http(address, mode=mode) as client:
-            asking = asyncio.create_task(client.call_tool("ask", {"question": QUESTION}))
+        async with over_http(address, mode=mode) as client, httpx.AsyncClient(base_url=address) as plain:
+            asking = asyncio.create_task(client.call_tool(tool, given))
             await until(lambda: models.calls)
+            for other, arguments in MODELLED:
+                assert "as many questions as it can queue" in await refused(client, other, **arguments)
+            paid = Counter(models.calls)
             asking.cancel()
-            await until(lambda: runs_of(app)[0].state == "cancelled")
-            await models.open()
-            called_before = list(models.calls)
-            assert (await called(client, "ask", question=QUESTION))["outcome"] == "grounded"
-            assert models.calls[len(called_before) :][0] == "retrieve"
-    assert [run.state for run in runs_of(app)] == ["finished", "cancelled"]
-
-
-@in_both_eras
-async def test_a_cancelled_claim_is_verified_no_further(mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    ended: list[str] = []
-
-    async def verify() -> VerifiedClaim:
-        try:
-            await asyncio.Event().wait()
-        except asyncio.CancelledError:
-            ended.append("cancelled")
-            raise
-        raise AssertionError
-
-    claims = verifying(monkeypatch, verify)
-    with listening(scripted_app(at_once=1, queue=0)) as address:
-        async with over_http(address, mode=mode) as client:
-            verifying_ = asyncio.create_task(client.call_tool("verify_claim", {"claim": GOOD}))
-            await until(lambda: claims)
-            assert "as many questions as it can queue" in await refused(client, "ask", question=QUESTION)
-            verifying_.cancel()
-            await until(lambda: ended)
-            while (result := await client.call_tool("ask", {"question": QUESTION})).is_error:
+            while (await plain.post("/api/runs", json={"question": QUESTION})).status_code == 429:
                 pass
-            assert result.structured_content["outcome"] == "grounded"
+            await models.open()
+            await until(lambda: runs_of(app)[0].ended)
+            assert 'selfrag_runs_total{outcome="grounded"} 1.0' in (await plain.get("/metrics")).text
+    assert Counter(models.calls) == paid + CALLS
+    assert [run.state for run in runs_of(app)] == ["finished"] + ["cancelled"] * (tool == "ask")
 
 
 async def test_a_question_ends_with_the_connection_of_an_older_client() -> None:
@@ -158,51 +135,14 @@ async def test_a_question_ends_with_the_connection_of_an_older_client() -> None:
         await models.open()
 
 
-async def test_questions_of_agents_count_in_the_servers_limits() -> None:
-    models = Models(gate=asyncio.Event())
-    with listening(scripted_app(models, at_once=1, queue=0)) as address:
+async def test_what_fails_inside_is_told_in_a_sentence_and_logged(caplog: pytest.LogCaptureFixture) -> None:
+    with listening(scripted_app(Models(failing="support", error=ValueError("the secret of the house")))) as address:
         async with over_http(address) as client, httpx.AsyncClient(base_url=address) as plain:
-            asking = asyncio.create_task(called(client, "ask", question=QUESTION))
-            await until(lambda: models.calls)
-            assert "as many questions as it can queue" in await refused(client, "ask", question=QUESTION)
-            assert "as many questions as it can queue" in await refused(client, "verify_claim", claim=GOOD)
-            assert (await plain.post("/api/ask", json={"question": QUESTION})).status_code == 429
-            await models.open()
-            assert (await asking)["outcome"] == "grounded"
-            assert 'selfrag_runs_total{outcome="grounded"} 1.0' in (await plain.get("/metrics")).text
-
-
-async def test_what_fails_inside_is_told_in_a_sentence_and_logged(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    verifying(monkeypatch, AsyncMock(side_effect=ValueError("the secret of the house")))
-    with listening(scripted_app(Models(failing="retrieve"))) as address:
-        async with over_http(address) as client:
-            assert await refused(client, "verify_claim", claim=GOOD) == (
-                "The server failed over this question: its log says more."
-            )
-            async with httpx.AsyncClient(base_url=address) as plain:
-                counted = (await plain.get("/metrics")).text
-            assert 'selfrag_verified_claims_total{label="failed"} 1.0' in counted
+            for tool, given in MODELLED:
+                assert await refused(client, tool, **given) == INTERNAL
+            assert 'selfrag_verified_claims_total{label="failed"} 1.0' in (await plain.get("/metrics")).text
             assert "holds no documents" in await refused(client, "search", query="sky")
-            assert (await called(client, "ask", question=QUESTION))["stop_reason"] == "model_failed"
-    assert "the secret of the house" in caplog.text
-
-
-async def test_what_one_token_uploads_no_other_agent_sees(address: str) -> None:
-    async with over_http(address, ANN) as ann, over_http(address, BOB) as bob:
-        source = (await called(ann, "upload_document", name="red.txt", text=RED))["source"]
-        (red,) = [one for one in (await called(ann, "search", query="red light"))["passages"] if one["text"] == RED]
-        assert {one["text"] for one in (await called(bob, "search", query="red light"))["passages"]} == {AIR}
-        assert [one["name"] for one in (await called(bob, "list_documents"))["documents"]] == ["sky.txt"]
-        assert (await called(ann, "fetch", passage_id=red["id"]))["text"] == RED
-        assert (await called(ann, "fetch", source=source))["text"] == RED
-        hidden = await refused(bob, "fetch", passage_id=red["id"])
-        assert hidden == (await refused(bob, "fetch", passage_id="999")).replace("999", red["id"])
-        assert "There is no document" in await refused(bob, "fetch", source=source)
-        assert "There is no document" in await refused(bob, "fetch", source="red.txt")
-        asked = await called(bob, "ask", question=QUESTION, mode="always")
-        assert {one["source"] for one in asked["citations"]} & {source} == set()
+    assert caplog.text.count("the secret of the house") == 2
 
 
 async def test_a_session_is_of_the_token_that_opened_it(address: str) -> None:
@@ -277,19 +217,3 @@ async def test_sessions_are_bounded_in_number_and_time(monkeypatch: pytest.Monke
             ping = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
             while (await client.post("/mcp", json=ping)).status_code != 404:  # noqa: ASYNC110 - another thread forgets it
                 await asyncio.sleep(0.02)
-
-
-async def test_nothing_of_mcp_is_told_to_opentelemetry(monkeypatch: pytest.MonkeyPatch) -> None:
-    told: list[str] = []
-
-    class Recording:
-        def get_tracer(self, name: str, *_: object, **__: object) -> object:
-            told.append(name)
-            raise ModelError("not to be asked")
-
-    with listening(scripted_app()) as address:
-        async with session(address) as client:
-            monkeypatch.setattr("opentelemetry.trace._TRACER_PROVIDER", Recording())
-            listed = await client.post("/mcp", json={"jsonrpc": "2.0", "id": 1, "method": "tools/list"})
-            assert '"name":"ask"' in listed.text
-    assert told == []

@@ -2,8 +2,7 @@
 
 import json
 import re
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -14,46 +13,29 @@ from fastapi import FastAPI
 
 from app.conversations.feedback import FeedbackFolder
 from app.conversations.store import Threads
-from app.server.application import create_app
-from app.server.asking import ServerOptions
-from app.server.documents import Documents
-from app.server.sources import Sources
 from core.errors import ModelError, RequestError
-from retrieval.library.library import Library
-from retrieval.sandbox.pages import PageReader
 from tests.integration.graph.sky import AIR, QUESTION
 from tests.integration.mcp_clients import over_http
-from tests.integration.server.scripted_server import Models, client_of, listening
+from tests.integration.server.scripted_server import Models, app_with_documents, asked, client_of, listening, written
 from tests.scripted import ScriptedCritic
 from tests.unit.retrieval.documents.pdfs import pdf
-from tests.unit.retrieval.fakes import BagOfWords
 
 ALL_RIGHT = {"retrieve": "retrieve", "relevance": "relevant", "support": "fully supported", "usefulness": "5"}
 CHAT = {"model": "self-rag", "messages": [{"role": "user", "content": QUESTION}]}
 
 
-def app_over(folder: Path, *roots: str, models: Models | None = None) -> FastAPI:
-    """A server over files in folders of that folder, where it keeps threads and feedback too."""
-    library = Library.open(folder / "index", BagOfWords(), embedding_name="bow")
-    library.add([folder / root for root in roots])
-    library.sync()
-    rag = (models or Models(judge=ScriptedCritic(otherwise=ALL_RIGHT))).rag()
-    documents = Documents(rag, library, folder / "uploads")
-    return create_app(
-        rag,
-        ServerOptions(mcp_allow_write=True),
-        documents,
-        Sources(documents.around, PageReader(uploaded=documents.uploaded)),
-        FeedbackFolder(folder / "feedback"),
-        Threads(folder / "threads"),
+def app_of(folder: Path, models: Models | None = None) -> FastAPI:
+    """A server over the files of that folder, where it keeps threads and feedback too."""
+    return app_with_documents(
+        folder,
+        "ada/contracts",
+        "bob/contracts",
+        "notes.md",
+        models=models or Models(judge=ScriptedCritic(otherwise=ALL_RIGHT)),
+        feedback=FeedbackFolder(folder / "feedback"),
+        threads=Threads(folder / "threads"),
+        mcp_allow_write=True,
     )
-
-
-def written(folder: Path, files: dict[str, str | bytes]) -> None:
-    for name, content in files.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content if isinstance(content, bytes) else content.encode())
 
 
 @pytest.fixture
@@ -71,38 +53,6 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-class Bodies(dict[tuple[str, str], list[str]]):
-    """What a client was sent, by the method and the path."""
-
-    async def keep(self, response: httpx.Response) -> None:
-        await response.aread()
-        headers = "\n".join(response.headers.values())
-        request = response.request
-        self.setdefault((request.method, request.url.path), []).append(f"{response.text}\n{headers}")
-
-    def require_no(self, folder: Path) -> None:
-        """Require that none names the folder, also where JSON escapes it, or in a PDF's way."""
-        telling = {request for request, texts in self.items() if any(str(folder) in text for text in texts)}
-        assert telling == set()
-
-
-@asynccontextmanager
-async def noting(app: FastAPI) -> AsyncIterator[tuple[httpx.AsyncClient, Bodies]]:
-    bodies = Bodies()
-    with client_of(app, event_hooks={"response": [bodies.keep]}) as client:
-        yield client, bodies
-    app.state.service.documents.close()
-
-
-async def asked(client: httpx.AsyncClient, app: FastAPI, address: str, body: dict[str, Any]) -> str:
-    """Start a run, and return its id when it has ended."""
-    answer = await client.post(address, json=body)
-    assert answer.status_code == 202, answer.text
-    id_ = str(answer.json()["id"])
-    await app.state.service.runs.get(id_).wait()
-    return id_
-
-
 def filled(path: str, **values: str) -> str:
     return re.sub(r"\{(\w+)\}", lambda found: values[found[1]], path)
 
@@ -113,17 +63,24 @@ async def test_no_answer_names_a_folder_of_the_servers_disk(
 ) -> None:
     unread = ModelError(f"The model file {folder}/models/chat.gguf cannot be read.")
     models = Models(failing=failing, error=unread, judge=ScriptedCritic(otherwise=ALL_RIGHT))
-    app = app_over(folder, "ada/contracts", "bob/contracts", "notes.md", models=models)
+    app = app_of(folder, models)
     if failing:
         full = RequestError(f"The feedback cannot be kept in {folder}/feedback/own.jsonl (no room).")
         monkeypatch.setattr(FeedbackFolder, "add", Mock(side_effect=full))
-    async with noting(app) as (client, bodies):
+    bodies: dict[tuple[str, str], list[str]] = {}  # what the client was sent, by the method and the path
+
+    async def keep(response: httpx.Response) -> None:
+        await response.aread()
+        request, headers = response.request, "\n".join(response.headers.values())
+        bodies.setdefault((request.method, request.url.path), []).append(f"{response.text}\n{headers}")
+
+    with client_of(app, event_hooks={"response": [keep]}) as client:
         thread = (await client.post("/api/threads", json={})).json()["id"]
-        filter_ = {"sources": [f"{folder}/ada/*"]}
+        filter_: dict[str, Any] = {"sources": [f"{folder}/ada/*"]}
         runs = [
-            await asked(client, app, f"/api/threads/{thread}/runs", {"question": QUESTION, **filter_}),
-            await asked(client, app, "/api/runs", {"question": QUESTION, "explain": True}),
-            await asked(client, app, "/api/checks", {"text": AIR}),
+            await asked(client, app, f"/api/threads/{thread}/runs", question=QUESTION, **filter_),
+            await asked(client, app, "/api/runs", question=QUESTION, explain=True),
+            await asked(client, app, "/api/checks", text=AIR),
         ]
         uploaded = {"name": "red.txt", "id_": thread}
         bodied: dict[tuple[str, str], Any] = {
@@ -160,8 +117,9 @@ async def test_no_answer_names_a_folder_of_the_servers_disk(
             if method == "delete":
                 for id_ in runs if "runs" in path else [thread]:
                     await client.delete(filled(path, **{**uploaded, "id_": id_}))
+    app.state.service.documents.close()
     assert len(bodies) > len(gets) + len(bodied)
-    bodies.require_no(folder)
+    assert [request for request, texts in bodies.items() if any(str(folder) in text for text in texts)] == []
     answered = bodies["GET", f"/api/runs/{runs[1]}"][0]
     if failing:
         assert "The model file chat.gguf cannot be read." in answered
@@ -171,7 +129,7 @@ async def test_no_answer_names_a_folder_of_the_servers_disk(
 
 
 async def test_agents_on_the_server_are_told_names_and_read_by_them(folder: Path) -> None:
-    app = app_over(folder, "ada/contracts", "bob/contracts", "notes.md")
+    app = app_of(folder)
     said: list[str] = []
 
     async def note(progress: float, total: float | None, message: str | None) -> None:
@@ -186,7 +144,7 @@ async def test_agents_on_the_server_are_told_names_and_read_by_them(folder: Path
                 return result.structured_content
 
             assert (await told("ask", question=QUESTION))["citations"]
-            assert (await told("verify_claim", claim=AIR))["citations"]
+            cited = {one["source"] for one in (await told("verify_claim", claim=AIR))["citations"]}
             (first, *_) = (await told("search", query="blue light"))["passages"]
             assert (await told("fetch", passage_id=first["id"]))["source"] == first["source"]
             names = [one["source"] for one in (await told("list_documents"))["documents"]]
@@ -194,6 +152,8 @@ async def test_agents_on_the_server_are_told_names_and_read_by_them(folder: Path
                 *("ada/contracts/2024/sky.txt", "ada/contracts/air.pdf", "ada/contracts/broken.pdf"),
                 *("bob/contracts/sky.txt", "notes.md"),
             }
+            assert cited
+            assert cited <= set(names)
             for name, text in (("bob/contracts/sky.txt", "says Bob"), ("notes.md", "say the notes")):
                 assert text in (await told("fetch", source=name))["text"]
             assert (await told("upload_document", name="red.txt", text="Red."))["source"] == "uploads/red.txt"
@@ -203,11 +163,16 @@ async def test_agents_on_the_server_are_told_names_and_read_by_them(folder: Path
 
 
 @pytest.fixture
-def client(folder: Path) -> Iterator[httpx.AsyncClient]:
-    app = app_over(folder, "ada/contracts", "bob/contracts", "notes.md")
+def app(folder: Path) -> Iterator[FastAPI]:
+    app = app_of(folder)
+    yield app
+    app.state.service.documents.close()
+
+
+@pytest.fixture
+def client(app: FastAPI) -> Iterator[httpx.AsyncClient]:
     with client_of(app) as client:
         yield client
-    app.state.service.documents.close()
 
 
 async def found(client: httpx.AsyncClient, *sources: str) -> set[str]:
@@ -241,18 +206,16 @@ async def test_an_upload_is_replaced_and_removed_by_the_name_that_is_told(client
     assert name not in sources
 
 
-async def test_what_is_kept_has_whole_paths(folder: Path) -> None:
-    app = app_over(folder, "ada/contracts", "notes.md")
+async def test_what_is_kept_has_whole_paths(app: FastAPI, client: httpx.AsyncClient, folder: Path) -> None:
     threads = app.state.service.threads.threads
-    async with noting(app) as (client, _):
-        thread = (await client.post("/api/threads", json={})).json()["id"]
-        run = await asked(client, app, f"/api/threads/{thread}/runs", {"question": QUESTION, "sources": ["/notes.md"]})
-        kept = threads.turn(run)
-        assert {one.source for one in kept.result.passages} == {str(folder / "notes.md")}
-        assert kept.options["filter"]["sources"] == [str(folder / "notes.md")]
-        exported = (await client.get(f"/api/threads/{thread}/export", params={"format": "json"})).text
-        (turn,) = json.loads(exported)["turns"]
-        assert turn["options"]["filter"]["sources"] == [turn["result"]["passages"][0]["source"]] == ["notes.md"]
-        await client.post(f"/api/runs/{run}/feedback", json={"judgement": "right"})
-        (label,) = FeedbackFolder(folder / "feedback").labels()
-        assert {one["source"] for one in label.gold} == {str(folder / "notes.md")}
+    thread = (await client.post("/api/threads", json={})).json()["id"]
+    run = await asked(client, app, f"/api/threads/{thread}/runs", question=QUESTION, sources=["/notes.md"])
+    kept = threads.turn(run)
+    assert {one.source for one in kept.result.passages} == {str(folder / "notes.md")}
+    assert kept.options["filter"]["sources"] == [str(folder / "notes.md")]
+    exported = (await client.get(f"/api/threads/{thread}/export", params={"format": "json"})).text
+    (turn,) = json.loads(exported)["turns"]
+    assert turn["options"]["filter"]["sources"] == [turn["result"]["passages"][0]["source"]] == ["notes.md"]
+    await client.post(f"/api/runs/{run}/feedback", json={"judgement": "right"})
+    (label,) = FeedbackFolder(folder / "feedback").labels()
+    assert {one["source"] for one in label.gold} == {str(folder / "notes.md")}

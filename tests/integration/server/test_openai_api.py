@@ -1,4 +1,4 @@
-"""OpenAI's API, as its own client, LangChain's and Open WebUI's way of reading a stream see it."""
+"""OpenAI's API, as its own client and LangChain's see it."""
 
 import asyncio
 import gc
@@ -16,7 +16,7 @@ from pydantic import SecretStr
 
 from app.server.streams import EventStream
 from tests.integration.graph.sky import AIR, GOOD, QUESTION, critic
-from tests.integration.server.scripted_server import Models, client_of, listening, scripted_app, until
+from tests.integration.server.scripted_server import FOLLOW_UP, Models, client_of, listening, scripted_app, until
 
 ASKED: list[Any] = [{"role": "user", "content": QUESTION}]
 BODY = {"model": "self-rag", "messages": ASKED}
@@ -93,7 +93,8 @@ async def test_an_answer_has_citations_that_open_the_quote_and_its_evidence(clie
     assert answer.usage.total_tokens == usage["input_tokens"] + usage["output_tokens"] > 0
 
 
-async def test_a_stream_begins_with_the_role_and_ends_with_a_reason_and_the_usage(client: AsyncOpenAI) -> None:
+async def test_a_stream_has_the_role_the_trace_the_answer_its_sources_and_the_usage(client: AsyncOpenAI) -> None:
+    """What Open WebUI shows beside the answer stands in ``event`` of the chunks."""
     chunks = await streamed(client, stream_options={"include_usage": True})
     assert chunks[0].choices[0].delta.role == "assistant"
     assert all(chunk.usage is None for chunk in chunks[:-1])
@@ -102,8 +103,16 @@ async def test_a_stream_begins_with_the_role_and_ends_with_a_reason_and_the_usag
     assert (ends[-1], set(ends[:-1])) == ("stop", {None})
     assert chunks[-2].choices[0].delta.annotations[0]["url_citation"]["title"] == "notes.txt p. 3"
     assert chunks[-2].self_rag["outcome"] == "grounded"
+    shown = [chunk.event for chunk in chunks if hasattr(chunk, "event")]
+    states = [event["data"] for event in shown if event["type"] == "status"]
+    assert states[0]["description"].startswith("decide: retrieve")
+    assert [state["done"] for state in states] == [False] * (len(states) - 1) + [True]
+    (source,) = [event["data"] for event in shown if event["type"] == "source"]
+    assert (source["document"], source["source"]["name"]) == ([AIR], "notes.txt p. 3")
+    trace = "".join(getattr(chunk.choices[0].delta, "reasoning_content", "") for chunk in chunks[:-1])
+    assert len(trace.splitlines()) == len(states) - 1
     whole: Any = await client.chat.completions.create(model="self-rag", messages=ASKED)
-    assert content_of(chunks) == whole.choices[0].message.content
+    assert (content_of(chunks), trace) == (whole.choices[0].message.content, whole.choices[0].message.reasoning_content)
     assert not [chunk for chunk in await streamed(client) if chunk.usage or not chunk.choices]
 
 
@@ -133,13 +142,12 @@ async def test_prompts_for_titles_and_the_like_run_nothing(
 async def test_messages_before_the_question_are_its_conversation(
     models: Models, client: AsyncOpenAI, streaming: bool
 ) -> None:
-    follow_up = "And at night?"
-    messages: list[Any] = [*ASKED, {"role": "assistant", "content": "Zebras."}, {"role": "user", "content": follow_up}]
+    messages: list[Any] = [*ASKED, {"role": "assistant", "content": "Zebras."}, {"role": "user", "content": FOLLOW_UP}]
     content, _, _, _ = await said(client, messages, streaming)
     assert content.startswith(f"{GOOD} [1]")
-    assert models.searches == [follow_up, f"{QUESTION} {follow_up}"]
+    assert models.searches == [FOLLOW_UP, f"{QUESTION} {FOLLOW_UP}"]
     asked = models.judge.inputs
-    assert {inputs["question"] for inputs in asked} == {f"{QUESTION} {follow_up}"}
+    assert {inputs["question"] for inputs in asked} == {f"{QUESTION} {FOLLOW_UP}"}
     assert "Zebras" not in str(asked)
 
 
@@ -160,7 +168,7 @@ async def test_a_model_that_fails_in_mid_answer_is_an_error_in_openais_shape() -
                 [chunk async for chunk in chat.astream([HumanMessage(QUESTION)])]
         async with httpx.AsyncClient(base_url=address) as raw:
             text = (await raw.post("/v1/chat/completions", json={**BODY, "stream": True})).text
-    assert text.split("\n\n")[-2].startswith('event: error\ndata: {"error": {"message": "The model is gone.')
+    assert text.split("\n\n")[-2].startswith('event: error\ndata: {"error":{"message":"The model is gone.')
     gc.collect()  # here, and not in the middle of another test
 
 
@@ -222,35 +230,6 @@ async def test_a_silent_stream_is_kept_alive_by_comments(monkeypatch: pytest.Mon
                 if line.startswith(":") and sum(one.startswith(":") for one in lines) == 3:
                     await models.open()
     assert [line for line in lines if line.startswith("data")][-1] == "data: [DONE]"
-
-
-async def test_open_webui_sees_what_goes_on_and_the_sources(address: str) -> None:
-    """Its backend reads lines of data as JSON, hands ``event`` on as it is, and takes the rest for chunks."""
-    shown: list[dict[str, Any]] = []
-    content, reasoning = "", ""
-    async with (
-        httpx.AsyncClient(base_url=address) as client,
-        client.stream("POST", "/v1/chat/completions", json={**BODY, "stream": True}) as response,
-    ):
-        async for line in response.aiter_lines():
-            if not line.strip() or not line.startswith("data:"):
-                continue
-            data = line.removeprefix("data:").strip()
-            if data == "[DONE]":  # after which nothing comes
-                continue
-            chunk = json.loads(data)
-            if "event" in chunk:
-                shown.append(chunk["event"])
-            (choice,) = chunk["choices"]
-            content += choice["delta"].get("content") or ""
-            reasoning += choice["delta"].get("reasoning_content") or ""
-    states = [event["data"] for event in shown if event["type"] == "status"]
-    assert states[0]["description"].startswith("decide: retrieve")
-    assert [state["done"] for state in states] == [False] * (len(states) - 1) + [True]
-    (source,) = [event["data"] for event in shown if event["type"] == "source"]
-    assert (source["document"], source["source"]["name"]) == ([AIR], "notes.txt p. 3")
-    assert content.startswith(f"{GOOD} [1]")
-    assert len(reasoning.splitlines()) == len(states) - 1
 
 
 async def test_a_question_that_is_ended_while_it_is_streamed_ends_with_an_error() -> None:

@@ -12,16 +12,19 @@ from fastapi import FastAPI
 
 from app.server import people
 from app.server.access import Access
-from app.server.application import create_app
-from app.server.asking import ServerOptions
-from app.server.documents import Documents
-from app.server.people import TokensFile, read_people
-from core.errors import RequestError
-from retrieval.library.library import Library
+from app.server.people import TokensFile
 from tests.integration.graph.sky import AIR, QUESTION
 from tests.integration.mcp_clients import called, over_http
-from tests.integration.server.scripted_server import ANN, BOB, Models, client_of, found, listed, listening
-from tests.unit.retrieval.fakes import BagOfWords
+from tests.integration.server.scripted_server import (
+    ANN,
+    BOB,
+    app_with_documents,
+    client_of,
+    found,
+    listed,
+    listening,
+    written,
+)
 
 TOKENS = "ann ann-has-a-long-token staff\nbob bob-has-another-token staff board\n"
 RULES = "only secret board\nonly 'plan b.txt' bob\n"
@@ -32,7 +35,6 @@ CHANGING = re.compile(r'/runs/[\w-]+|127.0.0.1:\d+|"(seconds|began|created|id|X-
 
 def served(folder: Path, rules: str = RULES, *, secret: bool = True) -> tuple[FastAPI, Path]:
     """A server of two open documents and perhaps two that not everybody may read, and its tokens file."""
-    shared = folder / "shared"
     texts = {"sky.txt": AIR, "wood.txt": "Wood floats on water, whatever its colour."}
     if secret:
         texts |= {
@@ -40,21 +42,12 @@ def served(folder: Path, rules: str = RULES, *, secret: bool = True) -> tuple[Fa
             "plan b.txt": f"{SECRET} Again.",
             "secret/wood.txt": "Of wood and blue light nothing is said.",
         }
-    for name, text in texts.items():
-        (shared / name).parent.mkdir(parents=True, exist_ok=True)
-        (shared / name).write_text(text)
-        os.utime(shared / name, (0, 0))
+    written(folder / "shared", texts)
     tokens = folder / "tokens"
     tokens.write_text(TOKENS + rules)
-    library = Library.open(folder / "index", BagOfWords(), embedding_name="bow")
-    for name in filter(texts.__contains__, ("sky.txt", "wood.txt", "secret/wood.txt")):  # each of them a root
-        library.add([shared / name])
-        library.sync()
-    library.add([shared])
-    library.sync()
-    rag, read = Models().rag(), TokensFile(tokens)
-    documents = Documents(rag, library, folder / "uploads", people=read)
-    return create_app(rag, ServerOptions(access=Access(read)), documents), tokens
+    roots = [f"shared/{name}" for name in ("sky.txt", "wood.txt", "secret/wood.txt") if name in texts]
+    read = TokensFile(tokens)
+    return app_with_documents(folder, *roots, "shared", people=read, access=Access(read)), tokens
 
 
 async def all_that_ann_is_told(folder: Path, *, secret: bool) -> list[str]:
@@ -71,8 +64,8 @@ async def all_that_ann_is_told(folder: Path, *, secret: bool) -> list[str]:
         texts = [f"{one.status_code} {one.text}" for one in told]
         assert all(one.status_code == 200 for one in [*told[:3], *told[6:]]), texts
         async with over_http(address, ANN) as agent:
-            for tool, given in (("search", {"query": SECRET, "k": 20}), ("list_documents", {})):
-                texts.append(json.dumps(await called(agent, tool, **given)))
+            tools = {"search": {"query": SECRET, "k": 20}, "list_documents": {}, "verify_claim": {"claim": SECRET}}
+            texts += [json.dumps(await called(agent, tool, **given)) for tool, given in tools.items()]
             for wanted in ({"source": "minutes.txt", "page": 9}, {"source": "plan b.txt"}, {"passage_id": "3"}):
                 texts.append(str((await agent.call_tool("fetch", wanted)).content))
         async with httpx.AsyncClient(base_url=address, headers=ANN, timeout=60) as client:
@@ -121,35 +114,13 @@ async def test_a_change_of_the_tokens_file_holds_without_a_restart_and_a_wrong_o
         assert (await client.get("/api/runs", headers=BOB)).status_code == 200
 
 
-def test_each_rule_that_fits_must_name_the_reader_and_one_that_fits_nothing_is_told(tmp_path: Path) -> None:
-    app, _ = served(tmp_path, f"{RULES}only minutes.txt ann\nonly misspelt bob\n")
+def test_each_rule_that_fits_must_name_the_reader_but_of_own_uploads_and_one_that_fits_nothing_is_told(
+    tmp_path: Path,
+) -> None:
+    app, _ = served(tmp_path, f"{RULES}only minutes.txt ann\nonly mine.txt bob\n")
     documents = app.state.service.documents
-    assert documents.unmatched() == ["misspelt"]
-    minutes, plan = (os.fsencode(tmp_path / "shared" / name) for name in ("secret/minutes.txt", "plan b.txt"))
-    readers = {name: [documents.visible_to(name)(path) for path in (minutes, plan)] for name in ("ann", "bob")}
-    assert readers == {"ann": [False, False], "bob": [False, True]}
-
-
-def test_a_file_of_an_own_name_may_be_uploaded_whatever_the_rules(tmp_path: Path) -> None:
-    app, _ = served(tmp_path, "only mine.txt bob\n")
-    documents = app.state.service.documents
-    own = os.fsencode(documents.folder_of("ann") / "mine.txt")
-    assert documents.visible_to("ann")(own)
-    assert not documents.visible_to("bob")(own)
-
-
-@pytest.mark.parametrize(
-    ("lines", "told"),
-    [
-        ("only secret nobody\n", "Line 3 of .* names nobody, which is neither a person nor a group"),
-        ("only 'secret bob\n", "Line 3 of .* is not of the form only PATTERN NAME"),
-        ("only secret b/b\n", "Line 3 of .* is not of the form only PATTERN NAME"),
-        ("eve 0123456789abcdef ques=3\n", "Line 3 of .* has a word after the token that is neither a group"),
-        ("eve 0123456789abcdef ann\n", "ann is a person and a group in"),
-    ],
-)
-def test_a_line_that_says_nothing_is_refused(tmp_path: Path, lines: str, told: str) -> None:
-    file = tmp_path / "tokens"
-    file.write_text(TOKENS + lines)
-    with pytest.raises(RequestError, match=told):
-        read_people(file)
+    assert documents.unmatched() == ["mine.txt"]
+    shared, own = tmp_path / "shared", documents.folder_of("ann")
+    paths = [os.fsencode(one) for one in (shared / "secret/minutes.txt", shared / "plan b.txt", own / "mine.txt")]
+    readers = {name: list(map(documents.visible_to(name), paths)) for name in ("ann", "bob")}
+    assert readers == {"ann": [False, False, True], "bob": [False, True, False]}

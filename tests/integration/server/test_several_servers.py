@@ -19,6 +19,7 @@ from app.server.application import create_app
 from app.server.asking import ServerOptions
 from app.server.people import People, Quota
 from app.server.runs import Run
+from core.errors import StoreUnavailable
 from tests.integration.graph.sky import GOOD, QUESTION
 from tests.integration.server.scripted_server import (
     ADDRESS,
@@ -35,6 +36,7 @@ from tests.integration.server.scripted_server import (
 
 psycopg = pytest.importorskip("psycopg")
 from app.conversations.answering import ThreadAnswers  # noqa: E402
+from app.conversations.postgres.database import Marked  # noqa: E402
 from app.conversations.postgres.leases import Leases  # noqa: E402 - they need psycopg
 from app.conversations.postgres.runs import KeptEvent, KeptRun, RunTable  # noqa: E402
 from app.conversations.postgres.threads import SharedThreads  # noqa: E402
@@ -71,9 +73,11 @@ class Server:
     def here(self, run: str) -> Run | None:
         return self.app.state.service.runs.answered_here(run)  # type: ignore[no-any-return]
 
-    async def start(self, **given: Any) -> str:
-        answer = await self.client.post("/api/runs", json={"question": QUESTION, **given})
+    async def start(self, path: str = "runs", **given: Any) -> str:
+        """Start a run, and return its id when a model of this server was asked."""
+        answer = await self.client.post(f"/api/{path}", json=given or {"question": QUESTION})
         assert answer.status_code == 202, answer.text
+        await until(lambda: self.models.calls)
         return str(answer.json()["id"])
 
     async def finished(self, run: str, state: str = "finished") -> dict[str, Any]:
@@ -140,7 +144,6 @@ async def fall_silent(server: Server) -> None:
 async def test_any_server_tells_of_a_run_as_the_one_that_answers_it(serves: Serves) -> None:
     first, second = await serves(gate()), await serves()
     run = await first.start()
-    await until(lambda: first.models.calls)
     assert (await second.finished(run, "running"))["result"] is None
     following = asyncio.create_task(second.events(run))
     listed = (await second.client.get("/api/runs")).json()["runs"]
@@ -162,7 +165,6 @@ async def test_any_server_tells_of_a_run_as_the_one_that_answers_it(serves: Serv
 async def test_a_run_is_ended_from_another_server(serves: Serves) -> None:
     first, second = await serves(gate()), await serves()
     run = await first.start()
-    await until(lambda: first.models.calls)
     assert (await second.client.delete(f"/api/runs/{run}")).json()["state"] == "cancelled"
     await first.finished(run, "cancelled")
     assert (await first.events(run))[-1][1] == "cancelled"
@@ -171,24 +173,15 @@ async def test_a_run_is_ended_from_another_server(serves: Serves) -> None:
 @pytest.mark.parametrize("dies_at", ["retrieve", "draft", "support"])
 async def test_a_run_of_a_server_that_falls_silent_goes_on_in_another(serves: Serves, dies_at: str) -> None:
     """What was paid is not paid again, every event is told once, and the silent one can change nothing."""
-
-    class Held(Models):
-        async def wait(self, kind: str) -> None:
-            await super().wait(kind)
-            if kind == dies_at and not released.is_set():
-                held.set()
-                await released.wait()
-
-    released, held = asyncio.Event(), asyncio.Event()
-    first, second = await serves(Held()), await serves()
+    first, second = await serves(Models(gate=asyncio.Event(), gated=dies_at)), await serves()
     run = await first.start()
-    await held.wait()
+    await until(lambda: dies_at in first.models.calls)
     follower = asyncio.create_task(first.events(run))
     known = (await first.client.get(f"/api/runs/{run}")).json()["events"]
     await fall_silent(first)
     done = await second.finished(run)
     assert done["result"]["answer"] == GOOD
-    released.set()  # the first one wakes, and wants to write
+    await first.models.open()  # the first one wakes, and wants to write
     events = await second.events(run)
     assert await follower == events, "who follows at the first server gets what the second one tells"
     assert [number for number, _, _ in events] == list(range(1, len(events) + 1))
@@ -204,8 +197,7 @@ async def test_a_run_of_a_server_that_falls_silent_goes_on_in_another(serves: Se
 async def test_a_question_of_a_thread_goes_on_in_another_server(serves: Serves) -> None:
     first, second = await serves(gate()), await serves()
     thread = (await second.client.post("/api/threads", json={})).json()["id"]
-    run = (await first.client.post(f"/api/threads/{thread}/runs", json={"question": QUESTION})).json()["id"]
-    await until(lambda: first.models.calls)
+    run = await first.start(f"threads/{thread}/runs")
     (turn,) = (await second.client.get(f"/api/threads/{thread}")).json()["turns"]
     assert (turn["run"], turn["state"]) == (run, "running")
     busy = await second.client.post(f"/api/threads/{thread}/runs", json={"question": FOLLOW_UP})
@@ -215,8 +207,7 @@ async def test_a_question_of_a_thread_goes_on_in_another_server(serves: Serves) 
     await first.models.open()
     (turn,) = (await first.client.get(f"/api/threads/{thread}")).json()["turns"]
     assert (turn["state"], turn["answer"]) == ("finished", GOOD)
-    after = await second.client.post(f"/api/threads/{thread}/runs", json={"question": FOLLOW_UP})
-    told = await first.finished(after.json()["id"])
+    told = await first.finished(await second.start(f"threads/{thread}/runs", question=FOLLOW_UP))
     assert told["result"]["standalone"] == f"{QUESTION} {FOLLOW_UP}"
 
 
@@ -238,9 +229,7 @@ async def test_a_run_whose_end_was_kept_in_its_thread_alone_is_told_to_its_end(s
 
 async def test_a_check_is_begun_anew_elsewhere(serves: Serves) -> None:
     first, second = await serves(gate()), await serves()
-    answer = await first.client.post("/api/checks", json={"text": f"{GOOD} Grass is green.", "name": "notes"})
-    run = answer.json()["id"]
-    await until(lambda: first.models.calls)
+    run = await first.start("checks", text=f"{GOOD} Grass is green.", name="notes")
     await fall_silent(first)
     done = await second.finished(run)
     assert (done["kind"], done["question"], len(done["result"]["claims"])) == ("check", "notes", 2)
@@ -251,7 +240,6 @@ async def test_a_check_is_begun_anew_elsewhere(serves: Serves) -> None:
 async def test_a_run_that_another_version_was_asked_fails_and_holds_up_no_other(serves: Serves) -> None:
     first, second = await serves(gate()), await serves()
     newer, run = await first.start(), await first.start()
-    await until(lambda: first.models.calls)
     with first.threads.database.transaction() as connection:
         asked = json.dumps({"context": {"of the next version": 1}})
         connection.execute("UPDATE runs SET asked = %s WHERE id = %s", (asked, newer))
@@ -264,9 +252,9 @@ async def test_a_question_whose_client_went_away_with_its_server_is_not_answered
     first, second = await serves(gate()), await serves()
     asking = asyncio.create_task(first.client.post("/api/ask", json={"question": QUESTION}))
     await until(lambda: first.models.calls)
-    ((run, _),) = [(one["id"], one) for one in (await second.client.get("/api/runs")).json()["runs"]]
+    (run,) = (await second.client.get("/api/runs")).json()["runs"]
     await fall_silent(first)
-    await second.finished(run, "cancelled")
+    await second.finished(run["id"], "cancelled")
     assert second.models.calls == []
     asking.cancel()
     with suppress(asyncio.CancelledError):
@@ -279,7 +267,6 @@ async def test_a_server_that_ends_leaves_what_waits_at_once_and_ends_what_it_ans
     monkeypatch.setattr(shared_runs, "DRAIN_SECONDS", 60.0)
     first, second = await serves(gate(), at_once=1), await serves()
     answered, waiting = await first.start(), await first.start()
-    await until(lambda: first.models.calls)
     ending = asyncio.create_task(first.end())
     assert (await second.finished(waiting))["result"]["answer"] == GOOD
     assert Counter(second.models.calls) == CALLS
@@ -293,7 +280,6 @@ async def test_a_server_that_ends_leaves_what_waits_at_once_and_ends_what_it_ans
 async def test_what_waits_is_left_to_others_while_clients_hold_the_end_up(serves: Serves) -> None:
     first, second = await serves(gate(), at_once=1), await serves()
     answered, waiting = await first.start(), await first.start()
-    await until(lambda: first.models.calls)
     following = asyncio.create_task(first.events(waiting))
     first.app.state.service.runs.closing = True  # as SIGTERM does, before the server has ended
     assert (await second.finished(waiting))["result"]["answer"] == GOOD
@@ -303,29 +289,23 @@ async def test_what_waits_is_left_to_others_while_clients_hold_the_end_up(serves
     await second.finished(answered)
 
 
-async def test_a_server_that_is_ending_takes_nothing_and_says_so(serves: Serves) -> None:
+async def test_a_server_that_is_ending_or_whose_database_is_away_is_alive_and_not_ready(serves: Serves) -> None:
     server = await serves()
     assert (await server.client.get("/readyz")).status_code == 200
     server.app.state.service.runs.closing = True
     for method, path, body in (("GET", "/readyz", None), ("POST", "/api/runs", {"question": QUESTION})):
         refused = await server.client.request(method, path, json=body)
         assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
-    assert (await server.client.get("/livez")).status_code == 200
-
-
-async def test_a_server_whose_database_is_away_is_alive_and_not_ready(serves: Serves, postgres_url: str) -> None:
-    server = await serves()
+    server.app.state.service.runs.closing = False
     server.threads.database.close()
-    assert (await server.client.get("/livez")).status_code == 200
     refused = await server.client.get("/readyz")
     assert (refused.status_code, "\n" in refused.json()["error"]["message"]) == (503, False)
+    assert (await server.client.get("/livez")).status_code == 200
 
 
 async def test_events_that_cannot_be_kept_are_kept_when_the_database_is_back(
     serves: Serves, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from core.errors import StoreUnavailable
-
     append, failures = RunTable.append, iter([True] * 3)
 
     def failing(*given: Any) -> None:
@@ -335,7 +315,6 @@ async def test_events_that_cannot_be_kept_are_kept_when_the_database_is_back(
 
     first, second = await serves(gate()), await serves()
     run = await first.start()
-    await until(lambda: first.models.calls)
     monkeypatch.setattr(RunTable, "append", failing)
     await first.models.open()
     done = await second.finished(run)
@@ -374,8 +353,7 @@ async def test_a_run_whose_end_has_just_been_kept_is_not_taken_for_lost(
 async def test_deleting_a_thread_ends_its_question_in_another_server(serves: Serves) -> None:
     first, second = await serves(gate()), await serves()
     thread = (await first.client.post("/api/threads", json={})).json()["id"]
-    run = (await first.client.post(f"/api/threads/{thread}/runs", json={"question": QUESTION})).json()["id"]
-    await until(lambda: first.models.calls)
+    run = await first.start(f"threads/{thread}/runs")
     assert (await second.client.delete(f"/api/threads/{thread}")).status_code == 204
     for server in (first, second):
         assert (await server.client.get(f"/api/threads/{thread}")).status_code == 404
@@ -453,8 +431,6 @@ def test_old_runs_are_forgotten(postgres_url: str) -> None:
 
 
 def test_a_lease_is_of_one_process_until_it_is_silent_for_too_long(postgres_url: str) -> None:
-    from app.conversations.postgres.database import Marked
-
     with ExitStack() as stack:
         one, two = (SharedThreads(postgres_url, silence=60) for _ in range(2))
         stack.callback(one.close)

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-import threading
+import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,7 +18,7 @@ from fastapi import FastAPI
 from app.conversations.answering import ThreadAnswers
 from app.conversations.store import Threads
 from app.conversations.thread import ThreadStorageError
-from app.server.runs import MOST_KEPT
+from app.server import runs
 from tests.integration.graph.sky import AIR, GOOD, QUESTION
 from tests.integration.server.scripted_server import (
     ANN,
@@ -26,6 +26,7 @@ from tests.integration.server.scripted_server import (
     CALLS,
     FOLLOW_UP,
     Models,
+    asked,
     client_of,
     events_of,
     listening,
@@ -49,13 +50,8 @@ async def begun(client: httpx.AsyncClient, **given: Any) -> str:
     return str(answer.json()["id"])
 
 
-async def asked(client: httpx.AsyncClient, app: FastAPI, thread: str, question: str = QUESTION, **given: Any) -> str:
-    """Ask a question of a thread, and return its run when it has ended."""
-    answer = await client.post(f"/api/threads/{thread}/runs", json={"question": question, **given})
-    assert answer.status_code == 202, answer.text
-    run = str(answer.json()["id"])
-    await app.state.service.runs.get(run).wait()
-    return run
+async def said(client: httpx.AsyncClient, app: FastAPI, thread: str, question: str = QUESTION, **given: Any) -> str:
+    return await asked(client, app, f"/api/threads/{thread}/runs", question=question, **given)
 
 
 async def turns_of(client: httpx.AsyncClient, thread: str) -> list[dict[str, Any]]:
@@ -66,9 +62,9 @@ async def test_a_conversation_is_kept_corrected_listed_renamed_and_deleted(tmp_p
     with app_in(tmp_path) as app, client_of(app) as client:
         assert (await client.get("/api/settings")).json()["threads"] is True
         thread, other = await begun(client), await begun(client, title="Other")
-        first = await asked(client, app, thread)
-        last = await asked(client, app, thread, FOLLOW_UP)
-        await asked(client, app, thread, FOLLOW_UP, standalone="Is the sky blue?", replaces=last)
+        first = await said(client, app, thread)
+        last = await said(client, app, thread, FOLLOW_UP)
+        await said(client, app, thread, FOLLOW_UP, standalone="Is the sky blue?", replaces=last)
         late = await client.post(f"/api/threads/{thread}/runs", json={"question": "x", "replaces": first})
         assert (late.status_code, "Only the last question" in late.text) == (409, True)
         listed = (await client.get("/api/threads")).json()["threads"]
@@ -122,13 +118,12 @@ async def test_a_second_question_waits_for_the_first_to_end(tmp_path: Path) -> N
         assert [one["state"] for one in await turns_of(client, thread)] == ["cancelled"]
         assert (app.state.service.runs.count("running"), app.state.service.runs.count("queued")) == (0, 0)
         models.gate.set()
-        await asked(client, app, thread, FOLLOW_UP)
+        await said(client, app, thread, FOLLOW_UP)
 
 
 @pytest.mark.parametrize(
     ("method", "path", "body", "status"),
     [
-        ("POST", "/api/threads", {"title": "x" * 10_000_000}, 413),
         ("POST", "/api/threads", {"title": "x" * 10_000}, 400),
         ("PATCH", "/api/threads/{thread}", {"title": "\x00\u202e"}, 400),
         ("PATCH", "/api/threads/nobody", {"title": "x"}, 404),
@@ -169,14 +164,14 @@ async def test_owners_see_their_own_threads_alone(tmp_path: Path) -> None:
         assert (await ann.get(f"/api/threads/{thread}")).status_code == 200
 
 
-async def test_the_runs_of_a_thread_are_never_forgotten(tmp_path: Path) -> None:
+async def test_the_runs_of_a_thread_are_never_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runs, "MOST_KEPT", 1)
     with app_in(tmp_path) as app, client_of(app) as client:
         thread = await begun(client)
-        run = await asked(client, app, thread)
+        run = await said(client, app, thread)
         paths = ("", "/events", "/export", "/picture.svg", "/citations/1")
         before = {path: (await client.get(f"/api/runs/{run}{path}")).text for path in paths}
-        for _ in range(MOST_KEPT):
-            await client.post("/api/ask", json={"question": QUESTION})
+        await client.post("/api/ask", json={"question": QUESTION})
         with pytest.raises(Exception, match="forgotten"):
             app.state.service.runs.get(run)
         after = {path: (await client.get(f"/api/runs/{run}{path}")).text for path in paths}
@@ -189,8 +184,8 @@ async def test_the_runs_of_a_thread_are_never_forgotten(tmp_path: Path) -> None:
 async def test_a_thread_is_exported_with_the_evidence_of_every_answer(tmp_path: Path) -> None:
     with app_in(tmp_path) as app, client_of(app) as client:
         thread = await begun(client, title="<b>Sky</b>")
-        await asked(client, app, thread)
-        await asked(client, app, thread, FOLLOW_UP)
+        await said(client, app, thread)
+        await said(client, app, thread, FOLLOW_UP)
         address, forms = f"/api/threads/{thread}/export", ("markdown", "html", "json")
         answers = {form: await client.get(address, params={"format": form}) for form in forms}
         markdown, page = answers["markdown"].text, answers["html"].text
@@ -210,7 +205,7 @@ async def test_a_result_that_cannot_be_kept_is_given_and_the_client_is_told(
     monkeypatch.setattr(Threads, "finish", Mock(side_effect=ThreadStorageError("The disk is full.")))
     with app_in(tmp_path) as app, client_of(app) as client:
         thread = await begun(client)
-        run = await asked(client, app, thread)
+        run = await said(client, app, thread)
         async with client.stream("GET", f"/api/runs/{run}/events") as response:
             events = {name: json.loads(data) async for _, name, data in events_of(response)}
         assert events["not_kept"] == {"message": "The disk is full."}
@@ -220,22 +215,14 @@ async def test_a_result_that_cannot_be_kept_is_given_and_the_client_is_told(
 
 def test_a_server_that_ends_in_order_leaves_its_question_to_the_next(tmp_path: Path) -> None:
     """The first is stopped while its critic judges the claims; what it has paid is neither paid nor counted again."""
-    in_support = threading.Event()
-
-    class Held(Models):
-        async def wait(self, kind: str) -> None:
-            await super().wait(kind)
-            if kind == "support":
-                in_support.set()
-                await asyncio.Event().wait()
-
-    models, after = Held(), Models()
+    models, after = Models(gate=asyncio.Event(), gated="support"), Models()
     threads = Threads(tmp_path / "threads")
     first = scripted_app(models, threads=threads)
     with listening(first) as address, httpx.Client(base_url=address) as client:
         thread = client.post("/api/threads", json={}).json()["id"]
         run = client.post(f"/api/threads/{thread}/runs", json={"question": QUESTION}).json()["id"]
-        assert in_support.wait(30)
+        while "support" not in models.calls:
+            time.sleep(0.01)
     assert first.state.service.accounts.untold()[1]["", "tokens"] == 0
     threads = Threads(tmp_path / "threads")
     assert [turn.run for _, turn in ThreadAnswers(threads).unfinished()] == [run]

@@ -21,28 +21,10 @@ from app.front_door import SelfRAG
 from app.results.events import Finished, NodeFinished, NodeStarted
 from core.errors import RequestError
 from run.context import Context
-from tests.integration.graph.sky import GOOD, QUESTION
+from tests.integration.graph.sky import GOOD, QUESTION, Died
 from tests.integration.server.scripted_server import CALLS, FOLLOW_UP, Models
 
 Opener = Callable[..., ThreadTables]
-
-
-class Died(BaseException):
-    """What stands for the death of the process: no node expects it."""
-
-
-class Mortal(Models):
-    """Scripted models; the process dies, or another ``error`` comes, at the n-th call of a kind."""
-
-    def __init__(self, kind: str, turn: int = 1, error: BaseException | type[Died] = Died) -> None:
-        super().__init__()
-        self.kind, self.turn, self.error = kind, turn, error
-
-    async def wait(self, kind: str) -> None:
-        await super().wait(kind)
-        if (kind, self.calls.count(kind)) == (self.kind, self.turn):
-            await asyncio.sleep(0.05)  # what runs beside it finishes, and is kept
-            raise self.error
 
 
 @pytest.fixture
@@ -59,6 +41,11 @@ async def ask(answers: ThreadAnswers, thread: str, question: str = QUESTION, **g
     turn = answers.begin(thread, question, **given)
     await events_of(answers, turn, Models().rag())
     return answers.threads.turn(turn.run)
+
+
+def mortal(kind: str, turn: int = 1) -> Models:
+    """Models whose process dies at the n-th call of a kind."""
+    return Models(failing=kind, failing_from=turn, error=Died())
 
 
 async def die(answers: ThreadAnswers, rag: SelfRAG) -> ThreadTurn:
@@ -96,7 +83,8 @@ async def test_a_question_is_answered_and_kept(answers: ThreadAnswers) -> None:
     kept = answers.threads.turn(turn.run)
     assert isinstance(events[-1], Finished)
     assert kept.result.model_dump(mode="json") == events[-1].result.model_dump(mode="json")
-    assert (kept.state, kept.options, kept.numbered) == ("finished", {"k": 3, "explain": True}, f"{GOOD} [1]")
+    assert (kept.state, kept.number, kept.numbered) == ("finished", 1, f"{GOOD} [1]")
+    assert kept.options == {"k": 3, "explain": True}
     assert not answers.threads.has_checkpoints(turn.run)
 
 
@@ -130,7 +118,7 @@ async def test_a_question_that_a_crash_cut_off_goes_on_at_its_node(
     answers: ThreadAnswers, open_threads: Opener, dies_at: str
 ) -> None:
     turns = CALLS[dies_at]  # of which the process dies in the last
-    first, second = Mortal(dies_at, turns), Models()
+    first, second = mortal(dies_at, turns), Models()
     begun = await die(answers, first.rag())
     after = crash(answers, open_threads)
     ((owner, found),) = after.unfinished()
@@ -179,7 +167,7 @@ async def test_a_question_whose_result_was_not_kept_before_the_crash_pays_nothin
 async def test_a_question_whose_checkpoint_does_not_fit_is_begun_anew(
     answers: ThreadAnswers, open_threads: Opener, harm: str
 ) -> None:
-    begun = await die(answers, Mortal("draft").rag())
+    begun = await die(answers, mortal("draft").rag())
     path = answers.threads.checkpoints(begun.run)
     if harm == "damaged":
         path.write_bytes(b"x" * 10_000)
@@ -223,7 +211,7 @@ async def test_a_question_that_fails_says_why(answers: ThreadAnswers) -> None:
     thread = answers.threads.create().id
     turn = answers.begin(thread, QUESTION)
     with pytest.raises(RequestError, match="gone"):
-        await events_of(answers, turn, Mortal("draft", error=RequestError("The index is gone.")).rag())
+        await events_of(answers, turn, Models(failing="draft", error=RequestError("The index is gone.")).rag())
     kept = answers.threads.turn(turn.run)
     assert (kept.state, kept.message) == ("failed", "The index is gone.")
     assert (await ask(answers, thread, replaces=turn.run)).state == "finished"
@@ -273,32 +261,19 @@ async def test_a_question_after_one_that_was_cut_off_cancels_it(answers: ThreadA
     assert after.threads.turn(cut_off.run).state == "cancelled"
 
 
-@pytest.mark.parametrize("open_threads", ["sqlite"], indirect=True)
-async def test_a_result_that_finds_no_room_is_given_all_the_same_and_kept_later(
-    answers: ThreadAnswers, open_threads: Opener
+async def test_a_result_that_cannot_be_kept_is_given_all_the_same_and_kept_before_the_next_question(
+    answers: ThreadAnswers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    begun = answers.begin(answers.threads.create().id, QUESTION)
-    answers.threads._connection.execute("PRAGMA max_page_count = 1")  # which is the pages that there are
-    events = await events_of(answers, begun, Models().rag())
-    assert isinstance(events[-2], NotKept)
-    assert events[-2].message.endswith(
-        "(database or disk is full): make room on its disk, or make the folder writable."
-    )
-    assert events[-1].result.answer == GOOD
-    after, models = crash(answers, open_threads), Models()
-    await events_of(after, begun, models.rag())
-    assert (models.calls, after.threads.turn(begun.run).state) == ([], "finished")
-
-
-@pytest.mark.parametrize("open_threads", ["sqlite"], indirect=True)
-async def test_a_result_that_could_not_be_kept_is_kept_before_the_next_question(answers: ThreadAnswers) -> None:
-    thread, database = answers.threads.create().id, answers.threads._connection
+    thread = answers.threads.create().id
     turn = answers.begin(thread, QUESTION)
-    database.execute("PRAGMA max_page_count = 1")
-    await events_of(answers, turn, Models().rag())
-    with pytest.raises(ThreadStorageError, match="full"):
-        answers.begin(thread, FOLLOW_UP)
-    database.execute("PRAGMA max_page_count = 1000")
+    with monkeypatch.context() as full:
+        full.setattr(answers.threads, "finish", Mock(side_effect=ThreadStorageError("The disk is full.")))
+        *_, not_kept, finished = await events_of(answers, turn, Models().rag())
+        assert (not_kept, finished.result.answer) == (NotKept("The disk is full."), GOOD)
+        assert answers.threads.turn(turn.run).state == "unfinished"
+        assert answers.threads.has_checkpoints(turn.run)
+        with pytest.raises(ThreadStorageError, match="full"):
+            answers.begin(thread, FOLLOW_UP)
     second = await ask(answers, thread, FOLLOW_UP)
     assert [one.state for one in answers.threads.turns(thread)] == ["finished", "finished"]
     assert second.result.standalone == f"{QUESTION} {FOLLOW_UP}"

@@ -20,16 +20,6 @@ def questions_before(threads: ThreadTables, thread: str, number: int | None = No
     return [turn["question"] for turn in threads.conversation(thread, before=number)]
 
 
-def test_a_result_is_read_as_it_was_kept(threads: ThreadTables) -> None:
-    thread, given = threads.create(), result()
-    turn = asked(threads, thread.id)
-    assert (turn.state, turn.result) == ("unfinished", None)
-    threads.finish(turn, given, "Numbered [1]")
-    kept = threads.turn(turn.run)
-    assert (kept.state, kept.numbered, kept.number) == ("finished", "Numbered [1]", 1)
-    assert kept.result.model_dump(mode="json") == given.model_dump(mode="json")
-
-
 def test_the_confidence_of_answers_is_found_by_their_calibration(threads: ThreadTables) -> None:
     thread = threads.create()
     made = {"library-1": (0.9, 0.7, None), "library-12": (0.2,)}
@@ -114,20 +104,14 @@ def test_a_title_is_a_short_line(threads: ThreadTables, title: str) -> None:
     assert kept in {"x" * 79 + "…", "abc", "two lines"}
 
 
-def test_a_thread_is_free_again_as_soon_as_its_block_ends(threads: ThreadTables) -> None:
-    thread = threads.create().id
-    held = threads.lock(thread)
-    with held:
-        pass
+def test_a_thread_that_is_held_can_be_deleted_only_when_its_block_ends(
+    threads: ThreadTables, open_threads: Opener
+) -> None:
+    thread, other = threads.create().id, open_threads()
+    with threads.lock(thread) as held, pytest.raises(ThreadBusyError):
+        other.delete(thread)
     threads.lock(thread).release()
     held.release()
-
-
-def test_a_thread_whose_lock_is_held_cannot_be_deleted(threads: ThreadTables, open_threads: Opener) -> None:
-    thread = threads.create().id
-    other = open_threads()
-    with threads.lock(thread), pytest.raises(ThreadBusyError):
-        other.delete(thread)
     threads.delete(thread)
     assert threads.list() == []
 

@@ -41,20 +41,18 @@ def test_a_row_says_only_what_is_known(
     assert example == {"question": result.question, "id": "r1", "feedback": judgement, **row}
 
 
-def test_the_question_of_a_follow_up_is_what_it_was_taken_to_mean(folder: FeedbackFolder) -> None:
+def test_the_question_of_a_follow_up_is_what_it_was_taken_to_mean_which_older_versions_did_not_keep(
+    folder: FeedbackFolder,
+) -> None:
     said, meant = "And the notice period?", joined("How long is the lease?", "And the notice period?")
     result = PARTIAL.model_copy(update={"question": said, "standalone": meant})
     folder.add("", "r1", Feedback(judgement="missing"), result)
-    (example,) = examples_of(folder.labels())
-    assert example["question"] == "How long is the lease? And the notice period?"
-    assert example["follow_up"] == "And the notice period?"
-
-
-def test_a_label_of_an_older_version_has_its_question_as_said(folder: FeedbackFolder) -> None:
-    folder.add("", "r1", Feedback(judgement="missing"), PARTIAL)
     (label,) = folder.labels()
     older = Label.model_validate(label.model_dump(mode="json", exclude={"standalone"}))
-    assert older.example() == label.example()
+    assert (older.example()["question"], older.example().get("follow_up")) == (said, None)
+    (example,) = examples_of([label])
+    assert example["question"] == "How long is the lease? And the notice period?"
+    assert example["follow_up"] == "And the notice period?"
 
 
 def test_a_right_answer_is_a_reference_with_its_quotes_that_eval_reads(folder: FeedbackFolder, tmp_path: Path) -> None:
