@@ -47,8 +47,6 @@ def test_days_in_the_wrong_order_are_named() -> None:
         [],
         ["why", "--weights", "1,1,x"],
         ["why", "--retrieve-threshold", "1.1"],
-        ["why", "--constraints", "firm"],
-        ["ask"],
         ["why", "--mode", "x"],
         ["why", "--js"],
         ["graph", "x"],

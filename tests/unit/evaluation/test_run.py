@@ -6,7 +6,7 @@ import pytest
 
 from core.errors import ModelError, RequestError
 from evaluation.record_store import NAME, Store
-from evaluation.records import Example, Provenance, Record
+from evaluation.records import Example, Record
 from evaluation.run import Tally, run
 from tests.unit.evaluation.sample_records import ScriptedSystem, example, record
 
@@ -34,16 +34,6 @@ async def test_what_was_answered_is_not_asked_again_and_progress_hears_of_the_re
     changed = ScriptedSystem(fingerprint="changed")
     await run([changed], EXAMPLES[:3], store)
     assert changed.asked == ["0", "1", "2"]
-
-
-async def test_each_new_record_says_what_it_was_made_with_and_an_old_one_keeps_what_it_has(store: Store) -> None:
-    failures = {"1": RequestError("No.")}
-    await run([ScriptedSystem()], EXAMPLES[:1], store)
-    provenance = Provenance(stamp={"version": "9", "index": None}, calibration="critic-1")
-    system = ScriptedSystem(says=lambda example: failures.get(example.id))
-    records = (await run([system], EXAMPLES[:3], store, provenance=provenance))["ours"]
-    new = (provenance["stamp"], provenance["calibration"])
-    assert [(one.get("stamp"), one.get("calibration")) for one in records] == [(None, None), new, new]
 
 
 async def test_the_systems_take_turns_at_being_first(store: Store) -> None:
