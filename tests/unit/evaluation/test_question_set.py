@@ -60,11 +60,6 @@ def test_every_general_field(read: Any) -> None:
     )
 
 
-def test_gold_by_source_page_and_passage(read: Any) -> None:
-    row = {"question": "Why?", "source": "a.pdf", "page": 3, "passage": "It is so."}
-    assert one(read(json.dumps(row))).gold == (Gold(source="a.pdf", page=3, text="It is so."),)
-
-
 @pytest.mark.parametrize(
     ("fields", "answerable"),
     [
@@ -88,14 +83,14 @@ def test_what_is_answerable(read: Any, fields: dict[str, Any], answerable: bool 
 @pytest.mark.parametrize("separator", [",", ";", "\t"])
 def test_a_table(read: Any, separator: str) -> None:
     lines = [
-        "Question|Reference|Answerable|Route|Source|Page|Remark",
-        "Why?|So.|yes|retrieve|a.pdf|3|x",
+        "Question|Reference|Answerable|Route|Source|Page|Passage|Remark",
+        "Why?|So.|yes|retrieve|a.pdf|3|It is so.|x",
         "",
         "Who?||no|||",
         "What is 1 + 1?|2||Direct|||",
     ]
     why, who, sum_ = read("\n".join(lines).replace("|", separator)).examples
-    assert (why.references, why.gold) == (("So.",), (Gold(source="a.pdf", page=3),))
+    assert (why.references, why.gold) == (("So.",), (Gold(source="a.pdf", page=3, text="It is so."),))
     assert (who.answerable, who.references, who.route) == (False, (), None)
     assert (sum_.route, sum_.references, sum_.answerable) == ("direct", ("2",), None)
 
@@ -103,13 +98,6 @@ def test_a_table(read: Any, separator: str) -> None:
 def test_a_table_as_spreadsheets_write_it(read: Any) -> None:
     example = one(read('\ufeffquestion,answer\r\n"Why, and\r\nhow?","""So"""\r\n'))
     assert (example.question, example.references) == ("Why, and\nhow?", ('"So"',))
-
-
-@pytest.mark.parametrize("name", ["a.json", "a.csv", "a.jsonl", "a.pdf"])
-def test_the_name_of_a_file_says_nothing(read: Any, name: str) -> None:
-    assert one(read('{"question": "Why?"}\n', name)).question == "Why?"
-    assert one(read('[{"question": "Why?"}]', name)).question == "Why?"
-    assert one(read("question\nWhy?\n", name)).question == "Why?"
 
 
 def test_ids_are_stable_and_distinct(read: Any) -> None:
@@ -171,14 +159,6 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
         load(tmp_path / "none.json", tmp_path)
     with pytest.raises(RequestError, match="is a folder"):
         load(tmp_path, tmp_path)
-
-
-def test_paragraphs_are_chosen_of_squad_alone(tmp_path: Path) -> None:
-    path = tmp_path / "set.csv"
-    path.write_text("question\nWhy?\n")
-    with pytest.raises(RequestError, match=r"set\.csv has no paragraphs to choose from"):
-        load(path, tmp_path, (1, 2))
-    assert name_of(Path("a/article.json"), (25, 48)) == "article-25-48"
 
 
 @pytest.mark.timeout(20)
