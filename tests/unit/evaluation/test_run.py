@@ -38,13 +38,8 @@ async def test_what_was_answered_is_not_asked_again_and_progress_hears_of_the_re
 
 async def test_the_systems_take_turns_at_being_first(store: Store) -> None:
     order: list[str] = []
-
-    class Noting(ScriptedSystem):
-        async def ask(self, example: Example) -> Record:
-            order.append(self.name)
-            return await super().ask(example)
-
-    await run([Noting("one"), Noting("other")], EXAMPLES[:2], store)
+    systems = [ScriptedSystem(name, says=lambda _, name=name: order.append(name)) for name in ("one", "other")]  # type: ignore[misc]
+    await run(systems, EXAMPLES[:2], store)
     assert order == ["one", "other", "other", "one"]
 
 
@@ -99,9 +94,6 @@ async def test_a_model_that_fails_now_and_then_does_not_end_the_run(store: Store
 
 
 async def test_a_record_of_a_failed_model_counts_as_a_failure(store: Store) -> None:
-    class Reports(ScriptedSystem):
-        async def ask(self, example: Example) -> Record:
-            return record(example.id, error="Gone.", stop_reason="model_failed", outcome="stopped")
-
+    gone = {"error": "Gone.", "stop_reason": "model_failed", "outcome": "stopped"}
     with pytest.raises(ModelError, match=r"^Gone\.$"):
-        await run([Reports()], EXAMPLES, store)
+        await run([ScriptedSystem(says=lambda example: record(example.id, **gone))], EXAMPLES, store)
