@@ -21,7 +21,7 @@ from core.text import as_json, shown
 from evaluation.calibrating import Calibrated, Trial, calibrate, trials_of, usable
 from evaluation.datasets.question_set import load
 from evaluation.judging.saved_replies import Replies
-from evaluation.recorded_chat import Calls, RecordedChat, over_chats
+from evaluation.recorded_chat import Calls, recorded
 from evaluation.records import Dataset, Example, Provenance
 from evaluation.written_labels import drawn, written
 from models.calibration import Fits
@@ -145,14 +145,13 @@ async def fit(
     `RequestError` where nothing can be fitted, or the budget is used up, and `ModelError`.
     """
     with Replies(file_of(library, settings).with_suffix(".replies.jsonl")) as replies:
-        calls = Calls(budget)
-        recorded, _ = over_chats(services, lambda chat: RecordedChat(chat, replies, calls))
+        asking = recorded(services, replies, Calls(budget))
         withheld = None
         if examples is None:
-            wrote = await written(recorded, drawn(library.store), context.k, progress)
+            wrote = await written(asking, drawn(library.store), context.k, progress)
             examples, withheld = wrote.examples, wrote.withheld
             keep_labels(labels_file(library, settings), "".join(f"{as_json(row)}\n" for row in wrote.rows()))
-        trials = await trials_of(recorded, context, examples, progress, withheld)
+        trials = await trials_of(asking, context, examples, progress, withheld)
     made = calibrate(trials, risk, estimated=withheld is not None)
     if made.better:
         kept = LibraryCalibration(

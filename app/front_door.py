@@ -367,7 +367,7 @@ class SelfRAG:
         for event in resumed.events():
             yield event
         modes = ["tasks", "updates", "values", *(["messages"] if tokens else [])]
-        final: SelfRAGState | None = None
+        final: SelfRAGState
         durability = {"durability": "sync"} if config else {}
         context = compose.merged(self.context, context)
         stream = self.graph.astream(asked, config, context=context, stream_mode=modes, **durability)
@@ -382,8 +382,6 @@ class SelfRAG:
                         yield finished_node(update["path"][-1])
                 elif mode == "messages" and (text := draft_text(*chunk)):
                     yield DraftToken(text)
-        if final is None:
-            raise RuntimeError("the graph ended without a state")
         yield Finished(self._result(final), final)
 
     def with_checkpointer(self, checkpointer: BaseCheckpointSaver[Any]) -> Self:

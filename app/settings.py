@@ -221,5 +221,4 @@ def load_settings() -> Settings:
         return Settings()
     except ValidationError as error:
         first = error.errors()[0]
-        name = str(first["loc"][0]).upper() if first["loc"] else "a setting"
-        raise RequestError(f"{name} is wrong: {first['msg']}; see .env.example.") from None
+        raise RequestError(f"{str(first['loc'][0]).upper()} is wrong: {first['msg']}; see .env.example.") from None

@@ -24,12 +24,13 @@ from langchain_core.documents import Document
 from app.front_door import SelfRAG
 from app.settings import Settings
 from app.terminal.screen import Screen
-from benchmarks.harness import FOLDER, exit_code_of, option_parser, recorded, show_progress, write_figures
+from benchmarks.harness import FOLDER, exit_code_of, option_parser, show_progress, write_figures
 from core.errors import RequestError
 from core.types import Verdict
 from evaluation.calibrating import CUTS, Trial, calibrate, f1_of, trials_of, usable
 from evaluation.datasets.question_set import load
 from evaluation.judging.saved_replies import Replies
+from evaluation.recorded_chat import recorded
 from evaluation.written_labels import drawn, written
 from models.calibration import expit, logit
 from models.critic import Critic, FormatSelection

@@ -25,7 +25,6 @@ from benchmarks.harness import (
     exit_code_of,
     option_parser,
     read_rows,
-    recorded,
     shown,
     without_time_limit,
     write_figures,
@@ -35,6 +34,7 @@ from core.fingerprint import digest
 from evaluation.judging.saved_replies import Replies
 from evaluation.measures.scores import BARE, contains
 from evaluation.measures.statistics import Estimate, ratio
+from evaluation.recorded_chat import recorded
 from evaluation.records import BASELINE, OURS, Example, Record, System
 from evaluation.self_rag import self_rag
 from evaluation.systems import plain

@@ -10,9 +10,7 @@ from typing import Any, NoReturn, TypeVar
 
 from app.terminal.screen import print_error
 from core.errors import SelfRAGError
-from evaluation.judging.saved_replies import Replies
 from evaluation.measures.statistics import Difference, Estimate, exact_share
-from evaluation.recorded_chat import Calls, RecordedChat, over_chats
 from evaluation.records import Example, Record
 from run.context import Context, Services
 
@@ -130,11 +128,6 @@ def end(name: str | None, figures: Mapping[str, Any], violated: Sequence[str] = 
     if name:
         write_figures(name, figures)
     sys.exit(1 if violated else 0)
-
-
-def recorded(services: Services, replies: Replies) -> Services:
-    """Return the services over models whose replies are kept by prompt: none is asked for twice."""
-    return over_chats(services, lambda chat: RecordedChat(chat, replies, Calls(sys.maxsize)))[0]
 
 
 def without_time_limit(services: Services, context: Context) -> Context:

@@ -1,7 +1,8 @@
 """Append-only files of JSON lines that survive a last line torn by a kill."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from core.errors import RequestError
@@ -35,6 +36,15 @@ def append(descriptor: int, line: bytes) -> None:
 def unwritable(path: Path, error: OSError) -> RequestError:
     reason = error.strerror or error
     return RequestError(f"{shown(path)} cannot be written ({reason}): free space, or name another folder with --out.")
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Raise `unwritable` for an ``OSError`` of the block."""
+    try:
+        yield
+    except OSError as error:
+        raise unwritable(path, error) from error
 
 
 def _read(path: Path, descriptor: int, start: bytes, accept: Callable[[bytes], bool]) -> int:

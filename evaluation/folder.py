@@ -6,7 +6,7 @@ from pathlib import Path
 
 from core.errors import RequestError
 from core.files import make_private, make_private_folder, read_json, replace_private
-from core.json_lines import unwritable
+from core.json_lines import writing
 from core.text import shown
 from evaluation.record_store import NAME
 
@@ -21,10 +21,8 @@ FILES = (
 
 def require_own(folder: Path) -> None:
     """Raise `RequestError` unless results may go there: a new folder, an empty one, or this program's own."""
-    try:
+    with writing(folder):
         own = not folder.exists() or not any(folder.iterdir()) or _is_marked(folder)
-    except OSError as error:
-        raise unwritable(folder, error) from error
     if not own:
         raise RequestError(
             f"{shown(folder)} holds files that eval did not write: name a new folder, or an empty one, with --out."
@@ -36,14 +34,12 @@ def claim(folder: Path) -> None:
 
     Raises `RequestError`.
     """
-    try:
+    with writing(folder):
         make_private_folder(Path(os.path.realpath(folder)))
         for name in FILES:
             make_private(folder / name)
         if not _is_marked(folder):
             replace_private({folder / MARKER: json.dumps({KEY: None}).encode()})
-    except OSError as error:
-        raise unwritable(folder, error) from error
 
 
 def _is_marked(folder: Path) -> bool:

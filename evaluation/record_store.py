@@ -11,7 +11,7 @@ from pydantic import TypeAdapter
 
 from core.errors import RequestError
 from core.files import FILE_MODE, FOLDER_MODE
-from core.json_lines import append, open_lines, unwritable
+from core.json_lines import append, open_lines, writing
 from core.text import as_json, shown
 from evaluation.records import Example, Record, System
 
@@ -36,20 +36,19 @@ class Store(AbstractContextManager["Store"]):
         self.path = path
         self._records: dict[Key, Record] = {}
         self._lock = FileLock(path.with_name(f".{path.name}.lock"), mode=FILE_MODE)
-        try:
+        with writing(path):
             path.parent.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
-            self._lock.acquire(timeout=0)
-        except Timeout as error:
-            raise RequestError(
-                f"Another evaluation is writing {shown(path)}: wait for it, or name another folder with --out."
-            ) from error
-        except OSError as error:
-            raise unwritable(path, error) from error
-        try:
-            self._file, self.damaged = open_lines(path, START, self._accept)
-        except OSError as error:
-            self._lock.release()
-            raise unwritable(path, error) from error
+            try:
+                self._lock.acquire(timeout=0)
+            except Timeout as error:
+                raise RequestError(
+                    f"Another evaluation is writing {shown(path)}: wait for it, or name another folder with --out."
+                ) from error
+            try:
+                self._file, self.damaged = open_lines(path, START, self._accept)
+            except OSError:
+                self._lock.release()
+                raise
 
     def close(self) -> None:
         os.close(self._file)
@@ -71,10 +70,8 @@ class Store(AbstractContextManager["Store"]):
     def append(self, fingerprint: str, record: Record) -> None:
         """Write one record durably (fsync). Raises `RequestError` if the disk is full."""
         line = as_json({"fingerprint": fingerprint, "record": record}, default=str) + "\n"
-        try:
+        with writing(self.path):
             append(self._file, line.encode("utf-8", "replace"))
-        except OSError as error:
-            raise unwritable(self.path, error) from error
         self._keep(fingerprint, record)
 
     def _accept(self, line: bytes) -> bool:

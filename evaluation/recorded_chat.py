@@ -1,9 +1,10 @@
 """Chat models whose replies are kept by prompt: none is paid for twice, and an interrupted run goes on."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
 from langchain_core.messages import AIMessage, BaseMessage, messages_to_dict
 
@@ -17,8 +18,6 @@ from models.critic import Critic
 from models.failures import TransientModelError
 from models.usage import NodeBudget
 from run.context import Services
-
-Recorded = TypeVar("Recorded", bound=Chat)
 
 
 @dataclass
@@ -55,18 +54,26 @@ class RecordedChat(Chat):
         tags: Sequence[str] = (),
         bind: Mapping[str, Any] | None = None,
     ) -> AIMessage:
-        """Return the reply that is kept, or else the model's. Raises `RequestError` where no call is left."""
+        """Return the reply that is kept, or else the model's.
+
+        Raises `RequestError` where no call is left, and what the model's call raises.
+        """
         new: list[AIMessage] = []
 
         async def call() -> dict[str, Any] | None:
             self._calls.count()
             arguments: dict[str, Any] = {"temperature": temperature, "tags": tags, "bind": bind}
-            new.append(await self.ask_model(messages, budget, max_tokens=max_tokens, **arguments))
+            new.append(await Chat.ask(self, messages, budget, max_tokens=max_tokens, **arguments))
             return new[0].model_dump(mode="json") if self._answers(new[0], max_tokens) else None
 
         key = key_of_call(self, self.prepare(messages), max_tokens, temperature, bind)
         kept = await self._replies.get_or_ask(key, {}, call)
-        return new[0] if new else await self.replay(AIMessage.model_validate(kept), messages, budget, max_tokens)
+        if new:
+            return new[0]
+        reply, bound = AIMessage.model_validate(kept), max_call_tokens(messages, max_tokens)
+        await budget.admit(bound)
+        budget.charge(bound, usage_of(reply, messages, max_tokens))
+        return reply
 
     def _answers(self, reply: AIMessage, max_tokens: int) -> bool:
         """Whether the reply is neither empty, refused nor cut off; of one token what counts is its probability."""
@@ -74,19 +81,6 @@ class RecordedChat(Chat):
             return max_tokens == 1 or not is_blank(answer_of(reply, self.name, max_tokens))
         except TransientModelError:
             return False
-
-    async def ask_model(self, messages: Sequence[BaseMessage], budget: NodeBudget, **arguments: Any) -> AIMessage:
-        """Return the model's own reply."""
-        return await super().ask(messages, budget, **arguments)
-
-    async def replay(
-        self, reply: AIMessage, messages: Sequence[BaseMessage], budget: NodeBudget, max_tokens: int
-    ) -> AIMessage:
-        """Return a reply that was kept, charged to the budget as it was. Raises `LimitReachedError`."""
-        bound = max_call_tokens(messages, max_tokens)
-        await budget.admit(bound)
-        budget.charge(bound, usage_of(reply, messages, max_tokens))
-        return reply
 
 
 def key_of_call(
@@ -105,10 +99,9 @@ def key_of_call(
     )
 
 
-def over_chats(services: Services, made: Callable[[Chat], Recorded]) -> tuple[Services, list[Recorded]]:
-    """Return the services over what is made of their chats; one if generator and critic share theirs."""
+def recorded(services: Services, replies: Replies, calls: Calls | None = None) -> Services:
+    """Return the services over chats that ask only what is not kept; without ``calls`` any number may be made."""
+    calls = calls or Calls(sys.maxsize)
     generator, critic = services.generator, cast("Critic", services.critic)
-    writer = made(generator.chat)
-    judge = writer if critic.chat is generator.chat else made(critic.chat)
-    bound = replace(services, generator=replace(generator, chat=writer), critic=replace(critic, chat=judge))
-    return bound, [writer] if judge is writer else [writer, judge]
+    writer, judge = (RecordedChat(chat, replies, calls) for chat in (generator.chat, critic.chat))
+    return replace(services, generator=replace(generator, chat=writer), critic=replace(critic, chat=judge))

@@ -43,8 +43,8 @@ from run.context import Constraints, Context, CriticLike, Limits, Services, Thre
 from run.initial_state import initial_state
 from run.state import SelfRAGState
 
-# What of a choice's inputs a script is keyed by.
-SUBJECTS = {"retrieve": "question", "relevance": "passage", "support": "claim", "usefulness": "answer", "fits": "query"}
+# What of a choice's inputs a script is keyed by, if not the passage.
+SUBJECTS = {"retrieve": "question", "support": "claim", "usefulness": "answer", "fits": "query"}
 # The kind of each prompt, and what the script of a generator has for it.
 PROMPTS = (
     ("cell", "cells", CELL),
@@ -136,7 +136,7 @@ class ScriptedCritic:
 
     async def choose(self, choice: Choice, **inputs: Any) -> Verdict:
         choice.messages.format_messages(**inputs)  # as the real one: an input that is missing is an error
-        subject = str(inputs[SUBJECTS[choice.name]])
+        subject = str(inputs[SUBJECTS.get(choice.name, "passage")])
         try:
             await self._pay(choice.name)
         except LimitReachedError as reached:
@@ -151,7 +151,7 @@ class ScriptedCritic:
     async def explain(
         self, choice: Choice, verdict: Verdict, *, prompt: ChatPromptTemplate = EXPLAIN, **inputs: Any
     ) -> Verdict:
-        subject = str(inputs[SUBJECTS[choice.name]])
+        subject = str(inputs[SUBJECTS.get(choice.name, "passage")])
         try:
             await self._pay("reason")
         except LimitReachedError:

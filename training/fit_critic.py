@@ -30,13 +30,14 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from app.options import span
-from benchmarks.harness import FOLDER, counted, option_parser, recorded
+from benchmarks.harness import FOLDER, counted, option_parser
 from benchmarks.sample import open_docs
 from core.types import Passage
 from evaluation.datasets.question_set import load, select
 from evaluation.judging.saved_replies import Replies
 from evaluation.measures.scores import contains, is_gold_source, right_answer
 from evaluation.measures.statistics import auc
+from evaluation.recorded_chat import recorded
 from evaluation.records import Example
 from graph.builder import build_graph
 from models.calibration import (

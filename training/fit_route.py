@@ -18,11 +18,12 @@ from pathlib import Path
 
 from app.libraries import SAMPLE
 from app.options import span
-from benchmarks.harness import FOLDER, counted, option_parser, recorded
+from benchmarks.harness import FOLDER, counted, option_parser
 from benchmarks.sample import open_docs, questions_in
 from evaluation.datasets.question_set import load, select
 from evaluation.judging.saved_replies import Replies
 from evaluation.measures.statistics import auc
+from evaluation.recorded_chat import recorded
 from models.calibration import EMBEDDED, EMBEDDED_FILE, MINILM, MINILM_FILE, Fit, expit, log_odds, logit, route_features
 from nodes.retrieve import as_passage
 from prompts.decide import RETRIEVE

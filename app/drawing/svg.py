@@ -14,6 +14,7 @@ from core.text import shortened
 BARE = Layout(width=190, height=48, gap=60, aisle=112)
 RUN = Layout(width=290, height=92, gap=60, aisle=112)
 BOLD = 1.2  # how much wider bold text is
+RADIUS = 9  # of the corners of an edge
 PURPOSES = {
     "contextualize": "what does a follow-up mean?",
     "decide": "are documents needed?",
@@ -148,11 +149,11 @@ def _edge(layout: Layout, edge: tuple[str, str], visits: Visits | None) -> Html:
     )
 
 
-def rounded(points: Sequence[Point], radius: float = 9) -> str:
+def rounded(points: Sequence[Point]) -> str:
     """A path through the points with rounded corners."""
     drawn = f"M{points[0][0]:g} {points[0][1]:g}"
     for before, corner, after in zip(points, points[1:], points[2:], strict=False):
-        start, end = _towards(corner, before, radius), _towards(corner, after, radius)
+        start, end = _towards(corner, before, RADIUS), _towards(corner, after, RADIUS)
         drawn += f"L{start[0]:g} {start[1]:g}Q{corner[0]:g} {corner[1]:g} {end[0]:g} {end[1]:g}"
     end = _towards(points[-1], points[-2], 6)
     return f"{drawn}L{end[0]:g} {end[1]:g}"

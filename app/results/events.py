@@ -77,10 +77,8 @@ class ResumedNodes:
 async def finished(events: AsyncGenerator[Event, None]) -> Finished:
     """Return how a run ends, without telling its other events."""
     async with aclosing(events) as told:
-        async for event in told:
-            if isinstance(event, Finished):
-                return event
-    raise RuntimeError("the graph ended without a result")
+        (end,) = [event async for event in told if isinstance(event, Finished)]
+    return end
 
 
 def finished_node(step: Step) -> NodeFinished:

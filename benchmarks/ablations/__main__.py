@@ -22,7 +22,6 @@ from benchmarks.harness import (
     aligned,
     exit_code_of,
     option_parser,
-    recorded,
     shown,
     without_time_limit,
     write_figures,
@@ -32,6 +31,7 @@ from evaluation.datasets.question_set import name_of
 from evaluation.judging.saved_replies import Replies
 from evaluation.measures.joined_rows import Row, Terms, ratio_over, rows_of
 from evaluation.measures.metrics import TERMS, compared, costs_of, kept
+from evaluation.recorded_chat import recorded
 from evaluation.records import BASELINE, OURS, Example, Record, System
 from evaluation.self_rag import CODE, SelfRAGSystem
 from evaluation.systems import plain

@@ -21,7 +21,6 @@ from retrieval.documents.decode import decode, is_binary
 FORMS = "JSONL, a JSON list, SQuAD 2.0 or CSV, with a question in each row"
 LARGEST = 100_000_000  # bytes: parsed, they take ten times that in memory
 LONGEST_NAME = 255  # bytes of a folder's name
-LONGEST_NUMBER = 1_000  # digits
 # Control characters, line breaks, characters that change the writing direction, and the path separator.
 UNSAFE_CHARACTERS = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069/]")
 REMEDIES = {NotRegularFileError: "name a file of questions", FileTooLargeError: "split it into smaller ones"}
@@ -108,20 +107,15 @@ def _text_of(path: Path) -> str:
 def _json(name: str, text: str) -> Any:
     """Parse the whole text as JSON; return None if it is JSON lines."""
     try:
-        return _parsed(text)
-    except RecursionError as error:
-        raise RequestError(f"{name} is nested too deeply: write {FORMS}.") from error
+        return json.loads(text)
     except json.JSONDecodeError as error:
         if text.lstrip().startswith("{") and (error.msg == "Extra data" or "\n{" in text):
             return None
         raise RequestError(
             f"{name}, line {error.lineno}: this is not JSON ({error.msg}): correct it, or write {FORMS}."
         ) from error
-
-
-def _parsed(text: str) -> Any:
-    """Parse JSON; a number of more digits than Python reads stays text, which the field's own check reports."""
-    return json.loads(text, parse_int=lambda digits: int(digits) if len(digits) < LONGEST_NUMBER else digits)
+    except (ValueError, RecursionError) as error:  # a number of thousands of digits, or a thousand brackets
+        raise RequestError(f"{name} is not JSON that can be read ({error}): write {FORMS}.") from error
 
 
 def _rows_of_json(name: str, text: str, loaded: Any) -> list[Row]:
@@ -134,7 +128,7 @@ def _rows_of_json(name: str, text: str, loaded: Any) -> list[Row]:
         if not line.strip():
             continue
         try:
-            rows.append(_row(name, f"line {number}", _parsed(line)))
+            rows.append(_row(name, f"line {number}", json.loads(line)))
         except (ValueError, RecursionError) as error:
             reason = getattr(error, "msg", error)
             raise RequestError(

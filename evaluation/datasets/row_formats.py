@@ -20,7 +20,6 @@ SEPARATORS = ",;\t|"
 COLUMNS = "answer or reference, answerable, route, source, page"
 TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 REFERENCES = ("answer", "answers", "reference", "references", "reference_answer", "reference_answers")
-HIGHEST = 1_000_000_000  # page or row number
 OUTCOMES = {"grounded": True, "partially_grounded": True, "abstained": False, "direct": None}
 
 _REPR = reprlib.Repr()  # shortens values that are deeply nested or have a million entries
@@ -192,7 +191,7 @@ def _number(fields: Mapping[str, Any], *names: str) -> int | None:
         number = int(value) if isinstance(value, str | int) and not isinstance(value, bool) else 0
     except ValueError:
         number = 0
-    if not 1 <= number <= HIGHEST:
+    if number < 1:
         raise _FieldError(f"{names[0]} is {_shown(value)}: write a number, counting from 1")
     return number
 

@@ -12,7 +12,7 @@ from typing import Any
 from langchain_core.messages import BaseMessage
 
 from core.files import FOLDER_MODE
-from core.json_lines import append, open_lines, unwritable
+from core.json_lines import append, open_lines, writing
 
 
 def key_of(model: str, messages: Sequence[BaseMessage]) -> str:
@@ -37,11 +37,9 @@ class Replies(AbstractContextManager["Replies"]):
         self._path = path
         self._known: dict[str, Any] = {}
         self._locks: dict[str, asyncio.Lock] = {}
-        try:
+        with writing(path):
             path.parent.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
             self._file, _ = open_lines(path, b'{"key": "', self._accept)
-        except OSError as error:
-            raise unwritable(path, error) from error
 
     def __exit__(self, *_: object) -> None:
         os.close(self._file)
@@ -57,10 +55,8 @@ class Replies(AbstractContextManager["Replies"]):
             return self._known[key]
 
     def _keep(self, key: str, about: Mapping[str, Any], reply: Any) -> None:
-        try:
+        with writing(self._path):
             append(self._file, json.dumps({"key": key, **about, "reply": reply}).encode() + b"\n")
-        except OSError as error:
-            raise unwritable(self._path, error) from error
         self._known[key] = reply
 
     def _accept(self, line: bytes) -> bool:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 RESAMPLES = 2000
 PERMUTATIONS = 10_000
 SEED = 20231017
+MAX_BINS = 10
 BLOCK = 2_000_000  # cells of a resampling matrix held in memory at once
 
 Floats = NDArray[np.float64]
@@ -84,12 +85,9 @@ def resamples(n: int, times: int = RESAMPLES, seed: int = SEED) -> Floats:
     return counts
 
 
-def interval(values: Floats) -> tuple[float | None, float | None]:
+def interval(values: Floats) -> tuple[float, float]:
     """Return the 2.5 and 97.5 percentiles of the resampled values that are defined."""
-    known = values[np.isfinite(values)]
-    if not known.size:
-        return None, None
-    low, high = np.percentile(known, (2.5, 97.5))
+    low, high = np.percentile(values[np.isfinite(values)], (2.5, 97.5))
     return float(low), float(high)
 
 
@@ -142,13 +140,11 @@ def _over(above: Floats, below: Floats) -> Floats:
     return np.divide(above, below, out=np.full_like(above, np.nan), where=below > 0)
 
 
-def difference(
-    one: tuple[Numbers, Numbers], other: tuple[Numbers, Numbers], permutations: int = PERMUTATIONS
-) -> Difference:
+def difference(one: tuple[Numbers, Numbers], other: tuple[Numbers, Numbers]) -> Difference:
     """Return Σa/Σb of ``one`` minus that of ``other``, both over the same examples in the same order.
 
     The interval resamples examples; p comes from exchanging the two systems at random example by example, which for
-    means is the sign-flip test: p = (1 + #{|permuted| >= |observed|}) / (1 + permutations).
+    means is the sign-flip test: p = (1 + #{|permuted| >= |observed|}) / (1 + PERMUTATIONS).
     """
     (a, b), (c, d) = ([np.asarray(side, dtype=np.float64) for side in pair] for pair in (one, other))
     if not (b.sum() > 0 and d.sum() > 0):
@@ -159,8 +155,8 @@ def difference(
     random = np.random.default_rng(SEED)
     extreme = total = 0
     step = max(1, BLOCK // len(a))
-    for start in range(0, permutations, step):
-        swap = random.integers(0, 2, (min(step, permutations - start), len(a))).astype(np.float64)
+    for start in range(0, PERMUTATIONS, step):
+        swap = random.integers(0, 2, (min(step, PERMUTATIONS - start), len(a))).astype(np.float64)
         above, below = swap @ (c - a), swap @ (d - b)
         permuted = _over(a.sum() + above, b.sum() + below) - _over(c.sum() - above, d.sum() - below)
         permuted = permuted[np.isfinite(permuted)]
@@ -216,15 +212,15 @@ def _aucs(labels: NDArray[np.bool_], scores: Floats, weights: Floats) -> Floats:
     return _over((positive * (below + negative / 2)).sum(axis=1), positive.sum(axis=1) * negative.sum(axis=1))
 
 
-def calibration(labels: Sequence[bool], scores: Numbers, max_bins: int = 10) -> Calibration:
-    """Make at most ``max_bins`` bins of about equal count, with at least five scores each; equal scores share a bin."""
+def calibration(labels: Sequence[bool], scores: Numbers) -> Calibration:
+    """Make at most `MAX_BINS` bins of about equal count, with at least five scores each; equal scores share a bin."""
     order = np.argsort(np.asarray(scores, dtype=np.float64), kind="stable")
     points = np.asarray(scores, dtype=np.float64)[order]
     truth = np.asarray(labels, dtype=np.float64)[order]
     n = len(points)
     if not n:
         return Calibration((), None, None, 0)
-    count = max(1, min(max_bins, n // 5))
+    count = max(1, min(MAX_BINS, n // 5))
     # A cut moves to the end of the run of equal scores that it falls into.
     cuts = {int(np.searchsorted(points, points[n * part // count - 1], side="right")) for part in range(1, count + 1)}
     bins, start = [], 0

@@ -7,8 +7,7 @@ from evaluation.measures.statistics import NOTHING, Calibration, Difference, Est
 from evaluation.records import OURS
 
 Unit = Literal["share", "score", "count", "total", "seconds"]
-Kind = Literal["route", "relevance", "support", "confidence"]
-KINDS: tuple[Kind, ...] = ("route", "relevance", "support", "confidence")
+KINDS = ("route", "relevance", "support", "confidence")
 
 
 class Metric(NamedTuple):

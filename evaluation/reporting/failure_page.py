@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from core.markup import Html, joined, marked, table, tag
-from core.passages import section_of
+from core.passages import place_of
 from core.step_wording import spent
-from core.text import as_json
+from core.text import as_json, location
 from evaluation.measures.joined_rows import Row, rows_of
 from evaluation.measures.scores import is_gold
 from evaluation.records import Example, Record
@@ -61,10 +61,7 @@ def _case(row: Row) -> Html:
         expected = ["no answer: the documents do not hold one"]
         if example.plausible:
             expected.append(tag("span", "plausible but wrong: " + "; ".join(example.plausible), class_="muted"))
-    gold = [
-        " · ".join(_place(one.source, one.page, one.row) + ([f"“{one.text}”"] if one.text else []))
-        for one in example.gold
-    ]
+    gold = [location(one.source, one.page, one.row) + (f" · “{one.text}”" if one.text else "") for one in example.gold]
     ended = [record["outcome"], record["stop_reason"]]
     if record["confidence"] is not None:
         ended.append(f"confidence {record['confidence']:.2f}")
@@ -83,11 +80,6 @@ def _case(row: Row) -> Html:
     }
     told = [joined(tag("dt", name), *(tag("dd", one) for one in found)) for name, found in terms.items() if found]
     return tag("details", tag("summary", example.question), tag("dl", *told), class_="case")
-
-
-def _place(source: str | None, page: int | None, row: int | None) -> list[str]:
-    numbers = {"page": page, "row": row}
-    return [*([source] if source else []), *(f"{name} {one}" for name, one in numbers.items() if one is not None)]
 
 
 def _route(row: Row) -> str:
@@ -112,12 +104,8 @@ def _claims(record: Record) -> Html:
 
 def _quote(citation: Mapping[str, Any]) -> Html:
     quote = f"“{citation.get('quote') or ''}”"
-    return joined(tag("span", quote, class_="said"), " ", tag("span", _place_and_section(citation), class_="muted"))
-
-
-def _place_and_section(passage: Mapping[str, Any]) -> str:
-    place = _place(passage.get("source"), passage.get("page"), passage.get("row"))
-    return " · ".join(part for part in (*place, section_of(passage)) if part)
+    place = place_of({"source": None, "page": None, "row": None, **citation})
+    return joined(tag("span", quote, class_="said"), " ", tag("span", place, class_="muted"))
 
 
 def _passages(row: Row) -> Iterable[Html]:
@@ -129,7 +117,7 @@ def _passages(row: Row) -> Iterable[Html]:
         label = {True: "gold", False: "not gold", None: "not labelled"}[is_gold(row.example, seen)]
         line = tag(
             "p",
-            f"{rank} · {_place_and_section(seen)} · {judged}{score} · ",
+            f"{rank} · {place_of(seen)} · {judged}{score} · ",
             tag("span", label, class_="gold" if label == "gold" else None),
         )
         yield joined(line, tag("blockquote", marked(seen["text"], quotes)))

@@ -25,6 +25,12 @@ RAG_NOTE = (
     "reference and the judge; faithfulness and answer relevancy need the judge."
 )
 COST_NOTE = "Sums over the examples asked, and ratios of the sums over those that both systems were asked."
+RISK_NOTE = (
+    "Answers are added from the most to the least confident. A marker shows where the system itself stops; a system "
+    "without confidences has only that."
+)
+QUALITY_NOTE = "Up and to the left is better. Lines are 95 % intervals."
+RELEVANCE_NOTE = "Each row is scaled to its highest bar; counts are in brackets."
 
 
 def write_report(
@@ -63,6 +69,8 @@ def page(
     counts = [f"{summary.examples} examples", f"{summary.answerable} answerable", f"{summary.unanswerable} not"]
     counts += [f"{unknown} unlabelled"] if unknown else []
     lines = analysis(examples, records).lines
+    systems = list(enumerate(summary.systems))
+    risk, quality = pictures.risk_coverage(summary), pictures.cost_quality(summary)
     return html_document(
         f"Evaluation: {name}",
         tag("h1", f"Evaluation: {name}"),
@@ -76,32 +84,9 @@ def page(
         _section("routes", "The route of each question", *route_lists(examples, records)),
         _section("preferences", "What the judge prefers", *_preferences(examples, records, judgements)),
         _section("calibration", "Calibration of the verdicts", *_calibration(summary)),
-        _section(
-            "risk",
-            "Risk against coverage",
-            *_drawn(
-                enumerate(summary.systems),
-                pictures.risk_coverage(summary),
-                "Answers are added from the most to the least confident. A marker shows where the system itself stops; "
-                "a system without confidences has only that.",
-                "one",
-            ),
-        ),
-        _section(
-            "cost",
-            "Cost against quality",
-            *_drawn(
-                enumerate(summary.systems),
-                pictures.cost_quality(summary),
-                "Up and to the left is better. Lines are 95 % intervals.",
-                "two",
-            ),
-        ),
-        _section(
-            "relevance",
-            "Relevance scores by label",
-            *_drawn((), pictures.relevance(summary), "Each row is scaled to its highest bar; counts are in brackets."),
-        ),
+        _section("risk", "Risk against coverage", *_drawn(systems, risk, RISK_NOTE, "one")),
+        _section("cost", "Cost against quality", *_drawn(systems, quality, QUALITY_NOTE, "two")),
+        _section("relevance", "Relevance scores by label", *_drawn((), pictures.relevance(summary), RELEVANCE_NOTE)),
         _section("failures", "Failures to read", failures(examples, records)),
         _section("definitions", "How each figure is defined", _definitions()),
     )

@@ -49,10 +49,13 @@ def test_the_log_tells_nodes_and_neither_texts_nor_the_key(program: Program, doc
         assert text not in "".join(log)
 
 
-def test_the_run_is_drawn_beside_the_answer(program: Program, docs: Path) -> None:
-    ended = program(RENT, "--docs", str(docs), "--picture", "run.svg")
+def test_the_run_is_drawn_beside_the_answer_and_its_cost_is_a_table_on_stderr(program: Program, docs: Path) -> None:
+    ended = program(RENT, "--docs", str(docs), "--picture", "run.svg", "--costs")
     assert (ended.code, ended.out) == (0, ANSWER + "\n")
-    assert ended.err.endswith("drawn into run.svg\n")
+    *_, total, plain, drawn = ended.err.splitlines()
+    assert f" {total.split()[1]} model calls" in ended.err
+    assert plain.startswith("One plain call over the 2 passages first found would read about ")
+    assert drawn == "drawn into run.svg"
     svg = (program.folder / "run.svg").read_text(encoding="utf-8")
     assert RENT in svg
     assert ANSWER in svg
@@ -98,14 +101,6 @@ def test_every_option_keeps_to_the_contract(
         assert result["decision"]["reason"]
     if outcome == "abstained":
         assert len(result["queries"]) == 3
-
-
-def test_the_cost_of_each_phase_is_a_table_on_stderr(program: Program, docs: Path) -> None:
-    ended = program(RENT, "--docs", str(docs), "--costs")
-    assert ended.out.strip() == ANSWER
-    *_, total, plain = ended.err.splitlines()
-    assert f" {total.split()[1]} model calls" in ended.err
-    assert plain.startswith("One plain call over the 2 passages first found would read about ")
 
 
 def test_on_a_terminal_the_trace_streams_and_citations_are_numbered(program: Program, docs: Path) -> None:

@@ -31,18 +31,15 @@ def one_sentence(ended: Ended, *parts: str) -> None:
         (("x" * 100_000,), ("100,000 characters", "8,000")),
         ((RENT, "--answer-tokens", "19"), ("--answer-tokens is 19", "greater than or equal to 20")),
         ((RENT, "--picture", "no such folder/picture.svg"), ("no such folder/picture.svg cannot be written",)),
-        (("eval",), ("DATASET",)),
         (("eval", "set.jsonl", "--systems", "best"), ("best is no system",)),
         (("eval", "set.jsonl", "--docs", "none"), ("none does not exist",)),
         (("mcp", "--docs", "nowhere"), ("nowhere does not exist: check the path given to --docs.",)),
         (("mcp", "--docs", "nowhere", "--allow-write"), ("name one of the two",)),
         (("serve", "--port", "70000"), ("'70000' is no port",)),
         (("serve", "--allow-host", "https://docs.example.com"), ("is no host name: write it without http://",)),
-        (("serve", "--allow-host", "docs.example.com:8080"), ("is no host name",)),
         (("serve", "--allow-host", "²"), ("is no host name",)),
         (("serve", "--host", "::"), ("--host :: is open to other machines: set SELFRAG_TOKENS_FILE",)),
         (("serve", "--host", "127.0.0.999.1"), ("is open to other machines",)),
-        (("serve", "why"), ("unrecognized arguments: why",)),
     ],
 )
 def test_a_wrong_request(program: Program, server: OpenAIServer, arguments: tuple[str, ...], parts: tuple[str]) -> None:

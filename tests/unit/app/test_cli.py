@@ -1,4 +1,3 @@
-import logging
 import re
 import shlex
 from pathlib import Path
@@ -48,8 +47,6 @@ def test_days_in_the_wrong_order_are_named() -> None:
         [],
         ["why", "--weights", "1,1,x"],
         ["why", "--retrieve-threshold", "1.1"],
-        ["why", "--constraints", "firm"],
-        ["ask"],
         ["why", "--mode", "x"],
         ["why", "--js"],
         ["graph", "x"],
@@ -121,16 +118,3 @@ def test_exit_codes(
     monkeypatch.setattr(cli, "_command", lambda name: fail)
     assert main(["why"]) == code
     assert capsys.readouterr() == ("", said)
-
-
-@pytest.mark.parametrize(("option", "shown"), [("--quiet", ""), ("--debug", "DEBUG selfrag.graph: decide\n")])
-def test_the_log_is_shown_with_debug_alone(
-    option: str, shown: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def command(options: object) -> int:
-        logging.getLogger("selfrag.graph").debug("decide")
-        return 0
-
-    monkeypatch.setattr(cli, "_command", lambda name: command)
-    assert main(["why", option]) == 0
-    assert capsys.readouterr().err == shown

@@ -59,13 +59,6 @@ def test_an_empty_library_is_the_sample_and_says_so(asked: Asked, capsys: pytest
     assert capsys.readouterr().err == f"asking the sample in {libraries.SAMPLE}\n"
 
 
-def test_documents_named_are_asked_alone(asked: Asked, docs: Path, tmp_path: Path) -> None:
-    other = tmp_path / "other.txt"
-    other.write_text("Gamma is a letter.")
-    assert asked(other) == ["other.txt"]
-    assert asked() == ["a.txt"]
-
-
 def test_a_library_that_lost_its_last_document_is_empty_until_it_gets_another(asked: Asked, docs: Path) -> None:
     (docs / "a.txt").unlink()
     assert asked() == ["sample.txt"]

@@ -11,6 +11,7 @@ from evaluation.comparison.compared_set import ANALYSE
 from evaluation.comparison.comparison import Comparison
 from evaluation.judging.criteria import COMPARE
 from evaluation.judging.judge import Judge
+from evaluation.judging.judge_prompts import QUESTIONS
 from evaluation.judging.saved_replies import Replies
 from evaluation.records import Example, Pair
 from models.usage import NodeBudget
@@ -40,7 +41,7 @@ class Writer:
 
     async def write(self, messages: ChatPromptTemplate, *, max_tokens: int, hidden: bool = False, **inputs: Any) -> str:
         messages.format_messages(**inputs)
-        assert hidden or messages not in (ANALYSE, COMPARE)
+        assert hidden or messages not in (ANALYSE, COMPARE, QUESTIONS)
         self.asked.append(inputs)
         said = self.says(inputs)
         if isinstance(said, Exception):

@@ -73,17 +73,17 @@ def compared(
 
 @dataclass
 class ScriptedSystem:
-    """A system that answers at once; ``says`` gives what it says, an exception to raise."""
+    """A system that answers at once; ``says`` may give a record, or an exception to raise."""
 
     name: str = "ours"
     fingerprint: str = "print"
-    says: Callable[[Example], Exception | None] = lambda example: None
+    says: Callable[[Example], Exception | Record | None] = lambda example: None
     asked: list[str] = field(default_factory=list)
 
     async def ask(self, example: Example) -> Record:
         self.asked.append(example.id)
         await asyncio.sleep(0)
-        failure = self.says(example)
-        if failure:
-            raise failure
-        return record(example.id, self.name, question=example.question)
+        said = self.says(example)
+        if isinstance(said, Exception):
+            raise said
+        return said or record(example.id, self.name, question=example.question)

@@ -3,7 +3,6 @@ from typing import Any
 
 import pytest
 
-from core.errors import ModelError
 from evaluation.records import DISAGREED, FAILED, TIE, UNREADABLE, Example
 from models.failures import TransientModelError, UnusableRequestError
 from tests.unit.evaluation.sample_comparisons import comparison, judged_by, reply
@@ -44,11 +43,6 @@ async def test_a_refusal_is_a_failure_that_is_asked_again(tmp_path: Path, error:
     assert (judged.preference, judged.failure) == (FAILED, str(error))
     judged, writer = await judged_by(better, tmp_path)
     assert (judged.preference, len(writer.asked)) == ("self-rag", 2)
-
-
-async def test_a_server_that_is_gone_ends_it(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match="gone"):
-        await judged_by(lambda _: ModelError("gone"), tmp_path)
 
 
 async def test_the_model_reads_the_passages_of_both_and_the_reference_and_its_reasons_name_the_systems(

@@ -12,6 +12,7 @@ def of(n: int, a: float, b: float, seed: int = 1) -> list[float]:
 
 def test_what_is_like_the_labels_is_no_drift() -> None:
     assert drift(LABELLED, of(100, 4, 2), 20, 2, 0.1).sentences == []
+    assert same_distribution(LABELLED, LABELLED) == 1.0
 
 
 def test_another_distribution_of_the_confidence_is_noticed() -> None:

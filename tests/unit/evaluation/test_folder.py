@@ -16,12 +16,6 @@ def mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
-def test_no_folder_and_an_empty_one_are_free(tmp_path: Path) -> None:
-    require_own(tmp_path / "absent" / "folder")
-    require_own(tmp_path)
-    assert list(tmp_path.iterdir()) == []
-
-
 @pytest.mark.parametrize(
     ("name", "text"),
     [

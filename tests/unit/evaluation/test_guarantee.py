@@ -33,19 +33,22 @@ def test_the_risk_is_exceeded_in_at_most_a_tenth_of_the_draws_and_answers_are_no
     assert np.mean([0.0 if cut is None else share[cut] for cut in chosen]) >= best - 0.1
 
 
-def test_nothing_is_chosen_where_every_cut_has_more_risk() -> None:
-    assert lowest_cut([(200, 80), (150, 60), (100, 40)], 0.1) is None
+FEWEST = BEGIN * labels_needed(0.1)
 
 
-def test_tests_end_at_the_first_cut_that_fails() -> None:
-    """The lowest cut has little risk by chance, but the one above it failed."""
-    assert lowest_cut([(400, 10), (200, 60), (100, 1)], 0.1) == 2
-
-
-def test_a_cut_with_too_few_answers_is_not_tested() -> None:
-    few = BEGIN * labels_needed(0.1) - 1
-    assert lowest_cut([(few, 0)], 0.1) is None
-    assert lowest_cut([(few + 1, 0)], 0.1) == 0
+@pytest.mark.parametrize(
+    ("counts", "cut"),
+    [
+        ([(200, 80), (150, 60), (100, 40)], None),  # every cut has more risk
+        ([(400, 10), (200, 60), (100, 1)], 2),  # the lowest has little by chance, but the one above it failed
+        ([(FEWEST - 1, 0)], None),
+        ([(FEWEST, 0)], 0),
+    ],
+)
+def test_the_lowest_cut_is_above_the_first_that_fails_of_those_with_enough_answers(
+    counts: list[tuple[int, int]], cut: int | None
+) -> None:
+    assert lowest_cut(counts, 0.1) == cut
 
 
 @pytest.mark.parametrize(("risk", "needed"), [(0.05, 45), (0.1, 22), (0.2, 11)])

@@ -1,70 +1,60 @@
-import asyncio
 import json
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from langchain_core.prompts import ChatPromptTemplate
 
 from core.types import Verdict
-from evaluation.judging.criteria import COMPARE, NO_REFERENCE
+from evaluation.judging.criteria import NO_REFERENCE
 from evaluation.judging.judge import judge_records, passages_of
-from evaluation.judging.judge_prompts import NO_ANSWER, QUESTIONS
+from evaluation.judging.judge_prompts import NO_ANSWER
 from evaluation.records import FAILED, IDENTICAL, UNREADABLE, Example, Judgements, Record, Seen
 from models.failures import UnusableRequestError
-from models.usage import NodeBudget
-from prompts.choice import Choice
-from run.context import RetrieverLike, Services
-from tests.scripted import ScriptedRetriever, verdict
-from tests.unit.evaluation.sample_comparisons import reply
+from tests.scripted import Judgement, ScriptedCritic, services, verdict
+from tests.unit.evaluation.sample_comparisons import Writer, reply
 from tests.unit.evaluation.sample_records import answered, said, seen
 
 EXAMPLE = Example(id="e1", question="Why is the sky blue?", answerable=True, references=("scatters",))
 
 
-@dataclass
 class Model:
-    """Critic and generator in one.
+    """A critic and a writer that find everything supported, useful and a tie, but for what is given.
 
-    ``support`` is by claim, ``useful`` by passage, ``prefer`` by the two answers (a label, another reply or an error),
-    ``questions`` by answer.
+    ``support`` is by claim, ``useful`` by a part of the passage; ``prefer`` gives a label, another reply or an error.
     """
 
-    support: dict[str, str | Verdict] = field(default_factory=dict)
-    useful: dict[str, str | Verdict] = field(default_factory=dict)
-    prefer: Callable[[str, str], str | Exception] = lambda first, second: "tie"
-    questions: Callable[[str], str] = lambda answer: "Q1?\nQ2?\nQ3?"
-    asked: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+    def __init__(
+        self,
+        *,
+        support: Mapping[str, Judgement | list[Judgement]] | None = None,
+        useful: Mapping[str, str | Verdict] | None = None,
+        prefer: Callable[[str, str], str | Exception] = lambda first, second: "tie",
+        questions: str | Exception = "Q1?\nQ2?\nQ3?",
+    ) -> None:
+        def says(inputs: dict[str, Any]) -> str | Exception:
+            said = questions if "answer" in inputs else prefer(inputs["first"], inputs["second"])
+            return reply(said) if said in ("first", "second", "tie") else said
 
-    def with_budget(self, budget: NodeBudget) -> Any:
-        return self
+        def judged(passage: str) -> str | Verdict:
+            return next((label for text, label in (useful or {}).items() if text in passage), "useful")
 
-    async def choose(self, choice: Choice, **inputs: Any) -> Verdict:
-        choice.messages.format_messages(**inputs)
-        self.asked.append((choice.name, inputs))
-        await asyncio.sleep(0)
-        if choice.name == "useful":
-            useful = (one for text, one in self.useful.items() if text in inputs["passage"])
-            said: str | Verdict = next(useful, "useful")
-        else:
-            said = self.support.get(inputs["claim"], "fully supported")
-        return verdict(said) if isinstance(said, str) else said
+        self.critic = ScriptedCritic(support or {}, otherwise={"support": "fully supported", "useful": judged})
+        self.writer = Writer(says)
 
-    async def write(self, messages: ChatPromptTemplate, *, max_tokens: int, hidden: bool = False, **inputs: Any) -> str:
-        assert hidden
-        self.asked.append(("compare" if messages is COMPARE else "questions", inputs))
-        await asyncio.sleep(0)
-        if messages is QUESTIONS:
-            return self.questions(inputs["answer"])
-        said = self.prefer(inputs["first"], inputs["second"])
-        if isinstance(said, Exception):
-            raise said
-        return reply(said) if said in ("first", "second", "tie") else said
+    @property
+    def calls(self) -> int:
+        return len(self.critic.asked) + len(self.writer.asked)
 
-    def of(self, kind: str) -> list[dict[str, Any]]:
-        return [inputs for one, inputs in self.asked if one == kind]
+    def judged(self, kind: str) -> list[dict[str, Any]]:
+        """The inputs of the critic's verdicts of a kind."""
+        asked = zip(self.critic.asked, self.critic.inputs, strict=True)
+        return [inputs for (name, _), inputs in asked if name == kind]
+
+    def wrote(self, about: str) -> list[dict[str, Any]]:
+        """The inputs of what was written about an ``answer``, or the ``first`` of two."""
+        return [inputs for inputs in self.writer.asked if about in inputs]
 
 
 def embed(texts: list[str]) -> list[list[float]]:
@@ -75,8 +65,8 @@ def embed(texts: list[str]) -> list[list[float]]:
 async def judge(
     model: Model, records: Sequence[Record], path: Path, examples: Sequence[Example] = (EXAMPLE,)
 ) -> Judgements:
-    services = Services(model, model, cast("RetrieverLike", ScriptedRetriever()))
-    return await judge_records(services, embed, examples, records, path)
+    made = services(cast("Any", model.writer), model.critic)
+    return await judge_records(made, embed, examples, records, path)
 
 
 @pytest.fixture
@@ -93,7 +83,7 @@ async def test_faithfulness_is_the_share_of_claims_fully_supported_whatever_the_
     answer = "Air scatters light. It is Tuesday. Birds fly. Light is blue."
     marked = answered("plain", f"{answer} [not supported by the documents]", said=[said("Light is blue.", 0.0)])
     assert (await judge(model, [marked], store)).faithfulness == {("plain", "e1"): 0.5}
-    asked = model.of("support")
+    asked = model.judged("support")
     assert [one["claim"] for one in asked] == ["Air scatters light.", "It is Tuesday.", "Birds fly.", "Light is blue."]
     assert all("Air scatters blue light." in one["passages"] and one["draft"] == answer for one in asked)
 
@@ -109,7 +99,7 @@ async def test_an_abstention_has_no_faithfulness_and_no_relevancy_and_costs_no_c
     found = await judge(model, [abstention], store)
     assert found.faithfulness == {("plain", "e1"): None}
     assert found.relevancy == {("plain", "e1"): 0.0}
-    assert model.asked == []
+    assert model.calls == 0
 
 
 @pytest.mark.parametrize(
@@ -124,7 +114,7 @@ async def test_a_claim_without_a_verdict_leaves_the_answer_open_and_is_asked_aga
     again = Model()
     found = await judge(again, [answered("plain")], store)
     assert found.faithfulness == {("plain", "e1"): 1.0 if asked_again else None}
-    assert [kind for kind, _ in again.asked] == ["support"] * asked_again
+    assert again.calls == asked_again
 
 
 def test_the_passages_are_those_seen_noted_and_cited_each_once() -> None:
@@ -138,9 +128,9 @@ def test_the_passages_are_those_seen_noted_and_cited_each_once() -> None:
 
 
 async def test_relevancy_is_the_mean_cosine_of_the_first_three_questions(store: Path) -> None:
-    model = Model(questions=lambda answer: "1. Same?\n\n- Other?\n3) Another?\nSame?")
+    model = Model(questions="1. Same?\n\n- Other?\n3) Another?\nSame?")
     assert (await judge(model, [answered("plain")], store)).relevancy[("plain", "e1")] == pytest.approx(1 / 3)
-    assert model.of("questions") == [{"answer": "Air scatters light."}]
+    assert model.wrote("answer") == [{"answer": "Air scatters light."}]
 
 
 AIR = "Air scatters."
@@ -153,10 +143,10 @@ async def test_a_pair_is_asked_in_both_orders_and_decided_when_they_agree(store:
     (pair,) = found.pairs
     assert ([opinion.preferred for opinion in pair.opinions], pair.verdict) == (["self-rag", "self-rag"], "self-rag")
     assert found.agreement == 1.0, "the labels say so too"
-    orders = [(one["first"], one["second"]) for one in model.of("compare")]
+    orders = [(one["first"], one["second"]) for one in model.wrote("first")]
     assert sorted(orders) == [(AIR, "Sea."), ("Sea.", AIR)]
-    assert all("Why is the sky blue?" in one["question"] for one in model.of("compare"))
-    assert {one["reference"] for one in model.of("compare")} == {NO_REFERENCE}
+    assert all("Why is the sky blue?" in one["question"] for one in model.wrote("first"))
+    assert {one["reference"] for one in model.wrote("first")} == {NO_REFERENCE}
 
 
 async def test_an_abstention_is_shown_to_the_judge_in_the_same_words_and_two_are_a_tie(store: Path) -> None:
@@ -165,7 +155,7 @@ async def test_an_abstention_is_shown_to_the_judge_in_the_same_words_and_two_are
     found = await judge(model, [*records, answered("peer", "I don't know.")], store)
     assert [pair.verdict for pair in found.pairs] == ["self-rag", None]
     assert [pair.preference for pair in found.pairs] == ["self-rag", IDENTICAL]
-    assert len(model.of("compare")) == 2, "two abstentions are not compared"
+    assert len(model.wrote("first")) == 2, "two abstentions are not compared"
 
 
 REFUSED = "The server of judge refused the request (too long)."
@@ -193,10 +183,7 @@ async def test_a_pair_without_a_verdict_is_a_failure_and_no_tie(
 
 
 async def test_a_server_that_refuses_a_text_leaves_that_question_open_and_is_told(store: Path) -> None:
-    def refuse(answer: str) -> str:
-        raise UnusableRequestError(REFUSED)
-
-    found = await judge(Model(questions=refuse), [answered("plain")], store)
+    found = await judge(Model(questions=UnusableRequestError(REFUSED)), [answered("plain")], store)
     assert (found.relevancy, found.faithfulness) == ({("plain", "e1"): None}, {("plain", "e1"): 1.0})
     assert (found.asked, found.unanswered) == (2, 1)
     assert str(found.reason).endswith("(too long).")
@@ -210,7 +197,7 @@ async def test_each_passage_that_was_read_is_judged_by_the_reference_and_once_fo
     records = [answered("self-rag", "Air.", read=READ[:1]), answered("plain", "Sea.", read=READ)]
     found = await judge(model, records, store)
     assert found.useful == {("self-rag", "e1"): [True], ("plain", "e1"): [True, False, True]}
-    asked = model.of("useful")
+    asked = model.judged("useful")
     assert len(asked) == 3
     assert {(one["question"], one["reference"]) for one in asked} == {("Why is the sky blue?", "scatters")}
 
@@ -220,7 +207,7 @@ async def test_recall_is_the_share_of_the_references_claims_that_what_was_read_s
     model = Model(support={"It is far away.": "partially supported"})
     found = await judge(model, [answered("plain", "Sea.", read=READ[:2])], store, [long])
     assert found.recall == {("plain", "e1"): 0.5}
-    asked = [one for one in model.of("support") if one["claim"] != "Sea."]
+    asked = [one for one in model.judged("support") if one["claim"] != "Sea."]
     assert [one["claim"] for one in asked] == ["Air scatters light.", "It is far away."]
     assert all("Salt melts ice." in one["passages"] for one in asked)
 
@@ -239,7 +226,7 @@ async def test_without_reading_or_a_reference_passages_are_not_judged(
 ) -> None:
     model = Model()
     found = await judge(model, [answered("plain", read=read)], store, [example])
-    assert (found.useful, found.recall, model.of("useful")) == ({}, {}, [])
+    assert (found.useful, found.recall, model.judged("useful")) == ({}, {}, [])
 
 
 async def test_a_passage_without_a_verdict_leaves_precision_open(store: Path) -> None:
@@ -258,10 +245,10 @@ RUN = [answered("self-rag", "Air. Light."), answered("plain", "Sea. Salt.")]
 async def test_a_second_run_asks_nothing_and_finds_the_same(store: Path) -> None:
     model = Model(support={"Sea.": "no support"}, prefer=lambda first, second: "first" if "Air" in first else "second")
     once = await judge(model, RUN, store)
-    assert len(model.asked) == 4 + 2 + 2
+    assert model.calls == 4 + 2 + 2
     again = Model(prefer=lambda first, second: "tie")
     assert await judge(again, RUN, store) == once
-    assert again.asked == []
+    assert again.calls == 0
     rows = kept_in(store)
     assert len(rows) == 8
     assert {row["kind"] for row in rows} == {"faithfulness", "questions", "criteria"}
@@ -270,4 +257,4 @@ async def test_a_second_run_asks_nothing_and_finds_the_same(store: Path) -> None
 async def test_failed_records_and_unknown_examples_are_left_out(store: Path) -> None:
     model = Model()
     found = await judge(model, [answered("plain", error="gone"), answered("plain", example="other")], store)
-    assert (found.faithfulness, found.pairs, model.asked) == ({}, [], [])
+    assert (found.faithfulness, found.pairs, model.calls) == ({}, [], 0)

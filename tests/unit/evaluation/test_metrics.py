@@ -157,12 +157,6 @@ def test_differences_are_from_self_rag_over_shared_examples() -> None:
     assert (found["f1"].difference.n, found["seconds"].difference.n) == (2, 3)
 
 
-def test_without_self_rag_the_first_system_is_the_baseline() -> None:
-    summary = summarise(EXAMPLES, answers("one", "Turing") + answers("two", "Church"))
-    assert summary.baseline == "one"
-    assert {one.system for one in summary.differences} == {"two"}
-
-
 def test_failures_are_counted_and_the_last_success_is_what_counts() -> None:
     records = [
         record("1", answer="Church"),
@@ -183,13 +177,6 @@ def test_unlabelled_examples_give_costs_and_nothing_else() -> None:
     known = {key for key, one in summary["ours"].metrics.items() if one.value is not None}
     assert known == {metric.key for metric in METRICS if metric.group == "Cost"} | {"supported"}
     assert all(one.n == 0 for key, one in summary["ours"].metrics.items() if key not in known)
-
-
-@pytest.mark.parametrize("records", [[], [record("1", error="timeout")]])
-def test_nothing_is_summarised_as_nothing(records: list[Record]) -> None:
-    summary = summarise(EXAMPLES, records)
-    assert (summary.examples, summary.answerable, summary.unanswerable) == (5, 2, 2)
-    assert all(one.value is None for system in summary.systems for one in system.metrics.values())
 
 
 def test_judgements_are_taken_for_each_system() -> None:

@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
-from evaluation.comparison.compared_set import LEFT_OUT, compare_all, sum_up
+from evaluation.comparison.compared_set import LEFT_OUT, sum_up
 from evaluation.comparison.comparison import Comparison
 from evaluation.comparison.overall import figures, sections
 from evaluation.judging.saved_replies import Replies
 from evaluation.records import DISAGREED, FAILED, UNREADABLE, Example
 from models.failures import TransientModelError
-from tests.unit.evaluation.sample_comparisons import EXAMPLE, Writer, comparison, judge_of, opinions, reply
+from tests.unit.evaluation.sample_comparisons import EXAMPLE, Writer, comparison, judge_of, opinions
 from tests.unit.evaluation.sample_records import cost, said
 
 NO_ANSWER = Example(id="u1", question="How did Harry beat Quirrell?", route="retrieve", answerable=False)
@@ -136,12 +136,3 @@ async def test_its_text_is_left_out_with_a_sentence(says: Any, preferred: str, w
     found, _ = await prose(says, tmp_path)
     assert (found.reasons, found.preference) == ([], preferred)
     assert why in LEFT_OUT[preferred]
-
-
-async def test_a_single_question_has_no_overall_analysis(tmp_path: Path) -> None:
-    one = comparison()
-    writer = Writer(lambda _: reply("tie"))
-    with Replies(tmp_path / "judgements.jsonl") as replies:
-        compared, _ = await compare_all(None, [one.example], list(one.records), judge_of(writer, replies))
-    assert compared.as_json()["overall"] is None
-    assert len(writer.asked) == 2

@@ -6,7 +6,7 @@ import pytest
 
 from core.errors import ModelError, RequestError
 from evaluation.record_store import NAME, Store
-from evaluation.records import Example, Provenance, Record
+from evaluation.records import Example, Record
 from evaluation.run import Tally, run
 from tests.unit.evaluation.sample_records import ScriptedSystem, example, record
 
@@ -36,25 +36,10 @@ async def test_what_was_answered_is_not_asked_again_and_progress_hears_of_the_re
     assert changed.asked == ["0", "1", "2"]
 
 
-async def test_each_new_record_says_what_it_was_made_with_and_an_old_one_keeps_what_it_has(store: Store) -> None:
-    failures = {"1": RequestError("No.")}
-    await run([ScriptedSystem()], EXAMPLES[:1], store)
-    provenance = Provenance(stamp={"version": "9", "index": None}, calibration="critic-1")
-    system = ScriptedSystem(says=lambda example: failures.get(example.id))
-    records = (await run([system], EXAMPLES[:3], store, provenance=provenance))["ours"]
-    new = (provenance["stamp"], provenance["calibration"])
-    assert [(one.get("stamp"), one.get("calibration")) for one in records] == [(None, None), new, new]
-
-
 async def test_the_systems_take_turns_at_being_first(store: Store) -> None:
     order: list[str] = []
-
-    class Noting(ScriptedSystem):
-        async def ask(self, example: Example) -> Record:
-            order.append(self.name)
-            return await super().ask(example)
-
-    await run([Noting("one"), Noting("other")], EXAMPLES[:2], store)
+    systems = [ScriptedSystem(name, says=lambda _, name=name: order.append(name)) for name in ("one", "other")]  # type: ignore[misc]
+    await run(systems, EXAMPLES[:2], store)
     assert order == ["one", "other", "other", "one"]
 
 
@@ -109,9 +94,6 @@ async def test_a_model_that_fails_now_and_then_does_not_end_the_run(store: Store
 
 
 async def test_a_record_of_a_failed_model_counts_as_a_failure(store: Store) -> None:
-    class Reports(ScriptedSystem):
-        async def ask(self, example: Example) -> Record:
-            return record(example.id, error="Gone.", stop_reason="model_failed", outcome="stopped")
-
+    gone = {"error": "Gone.", "stop_reason": "model_failed", "outcome": "stopped"}
     with pytest.raises(ModelError, match=r"^Gone\.$"):
-        await run([Reports()], EXAMPLES, store)
+        await run([ScriptedSystem(says=lambda example: record(example.id, **gone))], EXAMPLES, store)

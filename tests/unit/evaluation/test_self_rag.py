@@ -81,12 +81,6 @@ async def test_seen_is_what_the_first_search_found_and_read_what_was_relevant_of
     assert said["answer"] == GOOD
 
 
-async def test_an_abstention_has_no_answer_and_no_confidence() -> None:
-    said = await ask(ScriptedGenerator(), search=ScriptedRetriever(always=[SALT]), limits=Limits(rewrites=0))
-    assert (said["outcome"], said["stop_reason"], said["read"]) == ("abstained", "nothing_relevant", [])
-    assert (said["answer"], said["confidence"], said["said"], said["citations"]) == ("", 0.0, [], [])
-
-
 async def test_the_claims_of_a_withheld_draft_are_kept() -> None:
     said = await ask(
         ScriptedGenerator(drafts=[GOOD]), critic(support="no support"), limits=Limits(rewrites=0, drafts=1)

@@ -61,11 +61,6 @@ def test_the_interval_of_a_mean_is_as_wide_as_theory_says() -> None:
     assert (found.low, found.high) == (pytest.approx(0.5 - 0.069, abs=0.01), pytest.approx(0.5 + 0.069, abs=0.01))
 
 
-def test_medians_are_of_the_values() -> None:
-    found = median([1.0, 2.0, 30.0])
-    assert (found.value, found.low, found.high, found.n) == (2.0, 1.0, 30.0, 3)
-
-
 def test_p_is_that_of_the_sign_flip_test() -> None:
     # Five differences of one sign: 2 of 32 assignments are as extreme.
     ones = [1.0] * 5
@@ -108,13 +103,6 @@ def test_risk_over_coverage_by_hand() -> None:
         (0.8, pytest.approx(0.6), pytest.approx(1 / 3)),
         (0.1, pytest.approx(0.8), 0.5),
     ]
-
-
-def test_aurc_by_hand() -> None:
-    confidence, wrong = np.array([0.9, 0.5, 0.1]), np.array([0.0, 1.0, 0.0])
-    # 0/1, 1/2, 1/3; then one that was not answered and counts as wrong: 2/4.
-    assert aurc(confidence, wrong) == pytest.approx((0 + 1 / 2 + 1 / 3) / 3)
-    assert aurc(confidence, wrong, 1) == pytest.approx((0 + 1 / 2 + 1 / 3 + 2 / 4) / 4)
 
 
 def test_equal_confidences_have_the_risk_of_all_whatever_their_order() -> None:

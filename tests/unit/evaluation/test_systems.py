@@ -2,7 +2,7 @@ import asyncio
 
 from evaluation.measures.scores import read_by
 from evaluation.records import Example
-from evaluation.systems import closed_book, plain, with_surroundings
+from evaluation.systems import closed_book, plain
 from run.context import Context, Limits
 from tests.scripted import ScriptedGenerator, ScriptedRetriever, document, services
 from tests.unit.evaluation.sample_records import record, said, seen
@@ -83,15 +83,6 @@ def test_a_fingerprint_depends_on_what_the_system_uses() -> None:
     assert plain(made, Context()).fingerprint != plain(made, Context(temperature=0.7)).fingerprint
     assert closed_book(made, Context()).fingerprint == closed_book(made, Context(k=8)).fingerprint
     assert closed_book(made, Context()).fingerprint != plain(made, Context()).fingerprint
-
-
-async def test_what_surrounds_a_system_is_in_its_fingerprint() -> None:
-    system = closed_book(services(ScriptedGenerator(direct=["A."])), Context())
-    one, other = with_surroundings(system, {"chat": "one"}), with_surroundings(system, {"chat": "other"})
-    assert len({system.fingerprint, one.fingerprint, other.fingerprint}) == 3
-    assert one.fingerprint == with_surroundings(system, {"chat": "one"}).fingerprint
-    assert one.name == "closed-book"
-    assert (await one.ask(EXAMPLE))["answer"] == "A."
 
 
 async def test_plain_has_the_length_and_the_temperature_of_the_context() -> None:

@@ -24,7 +24,6 @@ def test_what_is_named_differs_and_all_else_is_as_it_was() -> None:
     ("words", "part"),
     [
         ("", "has no name of at most 60 letters: write it as NAME:k=8"),
-        (":k=8", "has no name"),
         ("a b:k=8", "has no name"),
         (f"{'x' * 61}:k=8", "has no name of at most 60"),
         ("wide:k", "'k' without a value"),

@@ -79,9 +79,3 @@ def test_json_holds_every_part() -> None:
     assert data["overall"]["model"]["text"] is None
     assert "its conclusion changed" in data["overall"]["model"]["left_out"]
     assert {figure["name"] for figure in data["overall"]["figures"]} >= {"Questions", "Answered", "Model calls"}
-
-
-def test_an_abstention_where_nothing_answers_is_right() -> None:
-    one = comparison("", "A wizard.", example=Example(id="u", question="Who is Harry?", answerable=False))
-    assert [side["right"] for side in one.as_json()["systems"]] == [True, False]
-    assert "abstained · right" in as_markdown(compared(one))

@@ -56,7 +56,7 @@ def run(*words: str) -> int:
     return main(["compare", *words])
 
 
-def test_one_question_side_by_side(capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_question_side_by_side(capsys: pytest.CaptureFixture[str], model: Writer) -> None:
     assert run(QUESTION, "--docs", "docs", "--reference", "Alpha is a letter.") == 0
     out, err = capsys.readouterr()
     assert "Answer · self-rag\n  Alpha is a letter." in out
@@ -64,6 +64,7 @@ def test_one_question_side_by_side(capsys: pytest.CaptureFixture[str]) -> None:
     assert "letters.txt · self-rag: relevant · plain: read" in out.replace(" 1.00", "")
     assert "Both answers are identical, so it was not asked." in out
     assert "Overall" not in out
+    assert "analyse" not in asked(model)
     assert "2 of 2 answers" in err
 
 

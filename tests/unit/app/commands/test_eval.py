@@ -1,5 +1,4 @@
 import argparse
-import hashlib
 import json
 import os
 import stat
@@ -9,12 +8,11 @@ import pytest
 
 from app import compose, libraries
 from app.cli import main, parse
-from app.commands.eval import evaluate, surroundings_of
+from app.commands.eval import evaluate
 from app.results.stamp import HASH_LENGTH, bare_stamp
 from app.settings import load_settings
 from app.terminal.screen import Screen
 from core.errors import RequestError
-from core.fingerprint import digest
 from evaluation.records import Record
 from tests.scripted import ScriptedGenerator
 from tests.unit.app.scripted_commands import enter_folder
@@ -72,7 +70,7 @@ def test_systems_are_refused_before_anything_is_loaded(monkeypatch: pytest.Monke
             evaluate(options("--variant", variant))
 
 
-def test_another_model_server_or_search_is_asked_anew_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_model_server_search_or_document_is_asked_anew_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SELFRAG_CRITIC_MODEL", "critic")
     evaluate(options("--systems", "plain"))
     changes = {"SELFRAG_CHAT_MODEL": "other", "SELFRAG_CRITIC_MODEL": "other", "SELFRAG_SEARCH": "bm25"}
@@ -82,6 +80,9 @@ def test_another_model_server_or_search_is_asked_anew_once(monkeypatch: pytest.M
     monkeypatch.setenv("OPENAI_BASE_URL", "http://me:secret-2@one/v1/")  # another password of the same server
     evaluate(options("--systems", "plain"))
     assert len(written()) == 10
+    Path("docs/letters.txt").write_text("Alpha and omega are letters.")
+    evaluate(options("--systems", "plain"))
+    assert len(written()) == 12
 
 
 def test_no_model_is_loaded_where_all_answers_are_there_and_damaged_lines_are_told(
@@ -193,15 +194,6 @@ def test_a_wrong_set_leaves_no_folder(folder: Path) -> None:
     with pytest.raises(RequestError, match="has no paragraphs to choose from"):
         evaluate(options("--paragraphs", "1-2"))
     assert not (folder / "eval").exists()
-
-
-def test_the_documents_of_a_fingerprint_are_those_that_are_indexed(folder: Path) -> None:
-    with libraries.open_docs([Path("docs")], load_settings(), Screen(quiet=True)) as library:
-        library.sync()
-        (source,) = library.sources()
-        assert source.sha256 == hashlib.sha256((folder / "docs" / "letters.txt").read_bytes()).hexdigest()
-        known = surroundings_of(load_settings(), library)["documents"]
-        assert known == digest(f"letters.txt\0{source.sha256}")
 
 
 def test_a_set_whose_every_question_is_refused_is_a_wrong_request(folder: Path) -> None:

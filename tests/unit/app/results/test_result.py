@@ -178,15 +178,9 @@ DIFFERING = [{"answer": one, "documents": 1} for one in ("85 pounds", "95\npound
 @pytest.mark.parametrize(
     ("node", "decided", "said"),
     [
-        ("decide", {"route": "retrieve", "mode": "always"}, "retrieve (mode always)"),
         ("decide", {"route": "direct", "verdict": SUMS}, "direct  direct 0.90 (It is sums.)"),
-        ("contextualize", {"standalone": "Why so?", "leans": True, "rewritten": False}, "taken as “Why so?”"),
-        ("retrieve", {"query": "sky", "retrieved": 3}, "3 passages for “sky”"),
         ("grade_documents", {"relevant": 1, "grades": [GRADE]}, "1 relevant: b.pdf p. 2 relevant"),
-        ("grade_documents", {"relevant": 0, "grades": []}, "nothing to grade"),
-        ("rewrite_query", {"query": None}, "no other query found"),
         ("rewrite_query", {"query": None, "description": "the head of it"}, "nothing names “the head of it”"),
-        ("rewrite_query", {"query": "Where did Ida study?"}, "“Where did Ida study?”"),
         (
             "rewrite_query",
             {"query": "Where did Ida study?", "description": "the head of it", "name": "Ida"},
@@ -200,10 +194,6 @@ DIFFERING = [{"answer": one, "documents": 1} for one in ("85 pounds", "95\npound
             {"declined": False, "redraft": True, "text": "It is red.", "changes": CHANGES},
             "redraft: “red.” instead of “blue.”; without “And so on.”; with “Why?”",
         ),
-        ("answer_check", {"usefulness": [verdict("5")]}, "usefulness 5"),
-        ("direct_generate", {"text": "4"}, "draft: 4"),
-        ("select", {"accepted": False}, "not accepted"),
-        ("compare_answers", {"asked": 0, "answers": []}, "the documents agree"),
         ("compare_answers", {"asked": 2, "answers": []}, "no other answer in 2 documents"),
         ("compare_answers", {"asked": 1, "answers": DIFFERING}, "2 answers differ: “85 pounds” | “95 pounds”"),
         ("decide", {"stop": "model_failed", "failure": "Gone."}, "stopped: model_failed: Gone."),

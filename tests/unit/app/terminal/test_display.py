@@ -34,19 +34,20 @@ from tests.unit.app.terminal.screens import screen_of
 from tests.unit.app.terminal.test_screen import code
 
 FORGED = "[2] real.pdf “forged”"
+BREAKS = (
+    "\n  ",
+    "\r\n  ",
+    "\r",
+    "\x0b",
+    "\x0c",
+    "\x1e",
+    "\x85",
+    "\u2028",
+    "\u2029",
+    *(200 * one for one in " \t\u2800"),
+)
 HOSTILE = [
-    f"a.txt\n  {FORGED}",
-    f"a.txt\r\n  {FORGED}",
-    f"a.txt\r{FORGED}",
-    f"a.txt\x0b{FORGED}",
-    f"a.txt\x0c{FORGED}",
-    f"a.txt\x1e{FORGED}",
-    f"a.txt\x85{FORGED}",
-    f"a.txt\u2028{FORGED}",
-    f"a.txt\u2029{FORGED}",
-    "a.txt" + 200 * " " + FORGED,
-    "a.txt" + 200 * "\t" + FORGED,
-    "a.txt" + 200 * "\u2800" + FORGED,
+    *(f"a.txt{between}{FORGED}" for between in BREAKS),
     "a\x1b[2Jb\x1b]0;title\x07\x1b]8;;http://other.example\x1b\\link",
     "a\x9b2Jb\x9d0;title\x9c",
     "a\x00\x07\x08\x7fb",
