@@ -1,5 +1,4 @@
 import random
-import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,26 +10,9 @@ from retrieval.index import document_rows as rows
 from retrieval.index import keyword_search as words
 from retrieval.index.condition import DocumentsOfPassages
 from retrieval.index.keyword_search import fts_terms, search_keywords
-from retrieval.index.schema import WORDS, Snapshot
+from retrieval.index.schema import Snapshot
 from retrieval.index.store import PassageStore
 from tests.unit.retrieval.fakes import store_of
-
-HOSTILE = [
-    *("", " ", "?!", '"', "'", '"unbalanced', "a AND", "OR", "NOT x", "NEAR(a b, 3)", "text : a", "col: x", "a*", "^a"),
-    *("a + b", "(((", "-a", "{a b}: c", "a\x00b", "\ud800 lone", "'; DROP TABLE words; --", "a\nb\tc"),
-    *("日本語 の 質問", "مرحبا بالعالم", "e\u0301 combining", "😀😀", "_ __ _"),
-    *("%s {0} \\", "ﬁ ligature", "İstanbul ß"),
-    *("x" * 100_000, "word " * 20_000, " ".join(f"term{number}" for number in range(5_000))),
-]
-
-
-@pytest.mark.parametrize("question", HOSTILE, ids=range(len(HOSTILE)))
-def test_no_question_is_a_syntax_error(question: str) -> None:
-    connection = sqlite3.connect(":memory:")
-    connection.execute(f"CREATE VIRTUAL TABLE words USING fts5 ({WORDS})")
-    if query := " OR ".join(fts_terms(question)):
-        connection.execute("SELECT rowid FROM words WHERE words MATCH ?", (query,)).fetchall()
-    connection.close()
 
 
 @pytest.mark.parametrize(
