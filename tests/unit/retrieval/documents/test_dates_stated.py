@@ -53,8 +53,6 @@ LINKED = '<script type="application/ld+json">{"datePublished": "2020-01-02", "da
         (PUBLISHED, "", "2020-01-02"),
         (PUBLISHED + MODIFIED, "", "2021-03-04"),
         ('<meta name="date" content="2020-01-02">', "", "2020-01-02"),
-        ('<meta name="DATE" content="soon">', "", None),
-        ('<meta name="expires" content="2020-01-02">', "", None),
         (LINKED, "", "2021-03-04"),
         ("", '<article><time datetime="2020-01-02">2 January</time></article>', "2020-01-02"),
         ("", '<time datetime="2020-01-02">Today</time>', None),
