@@ -5,12 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from retrieval.filters import Filter
 from retrieval.index import document_rows as rows
 from retrieval.index import keyword_search as words
-from retrieval.index.condition import DocumentsOfPassages
 from retrieval.index.keyword_search import fts_terms, search_keywords
-from retrieval.index.schema import Snapshot
 from retrieval.index.store import PassageStore
 from tests.unit.retrieval.fakes import store_of
 
@@ -48,11 +45,9 @@ def shelf(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PassageStore]:
         yield store
 
 
-def found(store: PassageStore, question: str, only: Filter | None = None) -> list[tuple[int, float]]:
+def found(store: PassageStore, question: str) -> list[tuple[int, float]]:
     with store.database.reading() as connection:
-        snapshot = Snapshot.of(connection)
-        ids = DocumentsOfPassages.of(snapshot, None).fitting(connection, only) if only else None
-        return search_keywords(connection, question, 10, 1_500, ids)
+        return search_keywords(connection, question, 10, 1_500)
 
 
 def test_who_may_read_a_part_gets_the_order_of_a_library_of_that_part(shelf: PassageStore, tmp_path: Path) -> None:
@@ -92,12 +87,6 @@ def test_a_question_of_common_words_alone_is_answered_in_bounded_time(
     monkeypatch.setattr(words, "_CANDIDATES", 20)
     assert len(found(shelf, "common1 common2 common3")) == 10
     assert found(shelf, "nowhere") == []
-
-
-def test_a_filter_holds_on_the_fast_way_as_well(shelf: PassageStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(words, "_RANKED", 0)
-    assert found(shelf, "common1 rare7", Filter(sources=("nowhere",))) == []
-    assert found(shelf, "common1 rare7", Filter(sources=("*",))) == found(shelf, "common1 rare7")
 
 
 LANGUAGES = [
