@@ -144,10 +144,7 @@ class Facts:
         return re.search(rf"{ONE}{re.escape(name)}", self.folded) is not None
 
 
-@lru_cache(maxsize=64)
-def facts_of(text: str) -> Facts:
-    """Return the facts of a text, cached as many claims are checked against it."""
-    return Facts(text)
+facts_of = lru_cache(maxsize=64)(Facts)  # as many claims are checked against one text
 
 
 def stated(text: str) -> set[str]:

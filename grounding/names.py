@@ -124,10 +124,7 @@ class Lexicon:
         return self._following[start]
 
 
-@lru_cache(maxsize=64)
-def lexicon_of(text: str) -> Lexicon:
-    """Return the lexicon of a text, cached as many claims look up names in it."""
-    return Lexicon(text)
+lexicon_of = lru_cache(maxsize=64)(Lexicon)  # as many claims look up names in one text
 
 
 def missing_names(claim: str, text: str, question: str, quote: str, *, elsewhere: str = "") -> list[str]:

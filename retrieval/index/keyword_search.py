@@ -48,7 +48,7 @@ def search_keywords(
     as if there were no others: how often a word stands in what one may not read would show in the order.
     """
     terms = fts_terms(question)
-    if not terms or (only is not None and not len(only)):
+    if not terms:
         return []
     if only is not None:
         return _rank_among(connection, terms, only)[:count]

@@ -1,9 +1,10 @@
 """A library in a temporary folder, and a folder of documents to fill it with."""
 
+import os
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from tests.unit.retrieval.fakes import BagOfWords
 Opener = Callable[..., Library]
 STORES = ["sqlite_url", pytest.param("postgres_url", marks=pytest.mark.postgres)]
 QUESTION = "points on a mortgage"
+NOBODY = 65_534
 ANSWER = "Points on a mortgage are fees paid to the lender."
 
 
@@ -45,6 +47,19 @@ def run_at_once(*calls: Callable[[], object]) -> None:
 def held(library: Library) -> list[str]:
     """The names of a library's documents."""
     return [source.path.name for source in library.sources()]
+
+
+@contextmanager
+def somebody_else() -> Iterator[None]:
+    """Be a user that permissions hold for: they do not for root."""
+    if os.geteuid() != 0:
+        yield
+        return
+    os.setresuid(NOBODY, NOBODY, 0)
+    try:
+        yield
+    finally:
+        os.setresuid(0, 0, 0)
 
 
 def best(library: Library) -> str:

@@ -126,7 +126,9 @@ def test_rare_words_and_headings_count_more(opened: Open) -> None:
 
 def test_any_question_gets_as_many_passages_as_were_asked_for(opened: Open) -> None:
     store = put(opened(), file("a", TEXTS))
-    for question in ("", "?!", "'; DROP TABLE passages; --", "a\x00b", "\ud800", "x" * 9_000, "%s {0}"):
+    odd = ["", "?!", '"unbalanced', "NEAR(a b, 3)", "text : a*", "{a b}: -c", "'; DROP TABLE passages; --", "%s {0} \\"]
+    odd += ["a\x00b", "\ud800", "_ __ _", "e\u0301 ﬁ ß 日本語 の 😀", "x" * 100_000, " ".join(map(str, range(5_000)))]
+    for question in odd:
         assert len(store.similarity_search(question, k=3)) == 3, question
     assert [len(store.similarity_search("Paris", k=k)) for k in (0, 1, 99)] == [0, 1, 3]
 

@@ -98,11 +98,6 @@ def test_a_file_that_is_no_database_is_put_aside_and_made_anew(
         library.close()
 
 
-def test_an_emptied_database_is_filled_again(indexed: Path, open_library: Opener) -> None:
-    (indexed / "index.sqlite").write_bytes(b"")
-    assert len(open_library().sync().added) == 3
-
-
 @pytest.mark.parametrize(
     "statement",
     [

@@ -1,6 +1,5 @@
 """Documents that hang, crash, fill the memory or take over their reader cost only themselves."""
 
-import hashlib
 import json
 import os
 import re
@@ -20,12 +19,11 @@ from core import files
 from retrieval.documents.load import open_document
 from retrieval.sandbox import process as reader_process
 from retrieval.sandbox.pool import Readers, Reading, ReadLimits
+from tests.integration.retrieval.conftest import somebody_else
 from tests.unit.retrieval.documents.pdfs import pdf_of
-from tests.unit.retrieval.sandbox.children import Marks, child, children, runs, write
+from tests.unit.retrieval.sandbox.children import PATIENCE, Marks, child, children, hash_of, runs, write
 
 CHECKOUT = str(Path(__file__).resolve().parents[3])
-PATIENCE = 60  # seconds: nothing takes so long but what never happens
-NOBODY = 65_534
 
 
 def read(paths: list[bytes], limits: ReadLimits | None = None, command: list[str] | None = None) -> list[Reading]:
@@ -41,10 +39,6 @@ def read(paths: list[bytes], limits: ReadLimits | None = None, command: list[str
 def text(reading: Reading) -> str:
     assert reading.loaded, reading.reason
     return reading.loaded.sections[0].text
-
-
-def hash_of(path: bytes) -> str:
-    return hashlib.sha256(Path(os.fsdecode(path)).read_bytes()).hexdigest()
 
 
 SLOW = "bad.txt took longer than 2 s to read: split it, or leave it out."
@@ -291,14 +285,10 @@ def test_whoever_stops_does_not_wait_for_a_drive_that_does_not_answer(
 def test_a_file_without_permission_is_to_be_tried_again(tmp_path: Path) -> None:
     first, closed = write(tmp_path / "d", ["a.txt", "closed.txt"])
     (tmp_path / "d" / "closed.txt").chmod(0)
-    user = os.geteuid()
     with Readers(workers=1) as readers:
         assert [text(one) for one in readers.read([first])] == ["This is a.txt."]
-        try:
-            os.seteuid(NOBODY if user == 0 else user)  # root may open all
+        with somebody_else():
             (reading,) = readers.read([closed])
-        finally:
-            os.seteuid(user)
     assert (reading.status, reading.sha256) == ("unopened", None)
     assert reading.reason == "closed.txt cannot be opened (Permission denied): check its permissions."
 

@@ -1,20 +1,16 @@
 """A folder that cannot be written says so; with an index in it, it can still be asked."""
 
-import os
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from core.errors import RequestError
 from retrieval.library.library import Library
-from tests.integration.retrieval.conftest import ANSWER, Opener, best, held, synced
+from tests.integration.retrieval.conftest import ANSWER, Opener, best, held, somebody_else, synced
 from tests.unit.retrieval.fakes import BagOfWords
-
-NOBODY = 65534
 
 
 @pytest.fixture
@@ -26,19 +22,6 @@ def open_folder() -> Iterator[Path]:
     for path in [folder, *folder.rglob("*")]:
         path.chmod(0o755)
     shutil.rmtree(folder)
-
-
-@contextmanager
-def somebody_else() -> Iterator[None]:
-    """Be a user that permissions hold for: they do not for root."""
-    if os.geteuid() != 0:
-        yield
-        return
-    os.setresuid(NOBODY, NOBODY, 0)
-    try:
-        yield
-    finally:
-        os.setresuid(0, 0, 0)
 
 
 def open_at(home: Path) -> Library:

@@ -43,7 +43,6 @@ def test_without_a_heading_the_paragraph_gives_the_subject() -> None:
 @pytest.mark.parametrize(
     ("sentence", "why"),
     [
-        ("Who pays the rent?", "It is a question."),
         ("谁付房租？", "It is a question."),
         ("I think that the rent is high.", "It is an opinion, a wish or a greeting."),
         ("Ich glaube, die Miete ist hoch.", "It is an opinion, a wish or a greeting."),

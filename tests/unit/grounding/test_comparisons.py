@@ -12,11 +12,8 @@ from grounding.comparisons import (
 COMPUTED = [
     "Which school has the most pupils?",
     "What is the cheapest wine?",
-    "Which house is the largest?",
-    "Which reservoir is the shallowest?",
     "How many contracts are active?",
     "What do they cost on average?",
-    "Welche Schule hat die wenigsten Lehrer?",
     "Welcher Vertrag hat den niedrigsten Wert?",
     "Combien de vins viennent de France ?",
     "Quel est le vin le plus cher ?",
@@ -28,7 +25,6 @@ COMPUTED = [
     "¿Quién ganó la primera carrera?",
     "¿Cuál es la estación con más andenes?",
     "哪种酒最贵？",
-    "一共有多少所学校？",
 ]
 FILTERED = [
     "Which wines cost more than 20?",
@@ -43,10 +39,7 @@ FILTERED = [
 ]
 LOOKED_UP = [
     "What interest does the forest bond pay?",
-    "What is the molecular weight of aspirin?",
     "Wie hoch ist die Miete von Haus 7?",
-    "Quelle est la capitale du pays ?",
-    "¿Quién dirige la escuela?",
     "车站在哪里？",
 ]
 
@@ -82,8 +75,6 @@ def test_what_asks_for_a_number_is_told_from_what_asks_for_rows() -> None:
         ("Where is there more space, in A or in B?", True),
         ("Which has the higher rent, A or B?", True),
         ("Which is more expensive, A or B?", False),
-        ("Which is higher, A or B?", False),
-        ("Is A higher than B?", False),
     ],
 )
 def test_a_figure_is_named_in_a_noun(question: str, is_named: bool) -> None:

@@ -22,7 +22,6 @@ def conditions(quote: str, rest: str, answer: str = "six weeks", before: str = "
         (LEASE, "With a shed it is fourteen weeks.", "six weeks"),  # no word for it, but another amount of weeks
         ("A ticket costs €12.", "Children pay €5.", "€12"),
         ("Die Frist beträgt drei Monate für alle.", "Bei einem Unfall entfällt sie.", "drei Monate"),
-        ("Die Hecke darf 1,25 Meter hoch sein.", "Am Bahndamm sind es 1,90 Meter.", "1,25 Meter"),
         ("Le rapport est remis sous trois mois.", "Toutefois, ce délai est de huit mois à l'étranger.", "trois mois"),
         ("El billete cuesta 12 euros.", "Sin embargo, los niños pagan cinco.", "12 euros"),
         ("门票十二元。", "但儿童五元。", "十二元"),
@@ -64,8 +63,6 @@ def test_a_later_sentence_that_changes_the_same_amount_is_a_condition() -> None:
 @pytest.mark.parametrize(
     "beside",
     [
-        " The garden has two gates.",  # another amount, of something else
-        " It is handed in at the office.",
         "\n\nVisitors must, however, ring the bell.",  # a condition, but of another matter
         " § 5 Pets need consent, except hamsters.",
         " 2.4 Travel is paid, unless it is abroad.",
@@ -82,10 +79,6 @@ def test_a_condition_that_the_answer_states_is_not_shown_again() -> None:
     assert conditions(LEASE, condition, "six weeks; a tenant with a shed gives fourteen weeks") == []
 
 
-def test_what_stands_before_the_quote_puts_no_condition_on_it() -> None:
-    assert conditions(LEASE, "", before="However, the landlord gives twelve weeks. ") == []
-
-
 RISK = "If the premises cannot be used because of a flood, the rent is suspended."
 
 
@@ -95,7 +88,6 @@ RISK = "If the premises cannot be used because of a flood, the rent is suspended
         ("The premises cannot be used because of a flood, and the rent is suspended.", RISK, True),
         ("The rent is suspended if the premises cannot be used because of a flood.", RISK, False),
         ("The rent is suspended when the premises cannot be used because of a flood.", RISK, False),
-        ("The rent is suspended.", RISK, False),
         ("The premises cannot be used because of damage.", RISK, False),
         ("The seal is broken.", "The guarantee ends if the seal is broken.", True),
         ("The seal must be kept in a dry place.", "The seal should be kept in a dry place.", False),

@@ -17,7 +17,6 @@ LEASE = passage(
         ("The tenant may end the lease early in May 2030.", "The tenant may end the lease early on 31 March 2030."),
         ("The tenant must give three months' notice.", "To do so the tenant must give at least six months' notice."),
         ("The landlord is Aldersey Mill Estates Limited.", "The landlord is Harbour Mill Estates Limited."),
-        ("The premises have twelve parking spaces.", "The premises have eight parking spaces."),
         ("The landlord has a right to break.", "The landlord has no right to break."),
     ],
 )
@@ -34,7 +33,6 @@ def test_another_figure_name_or_denial_contradicts(claim: str, sentence: str) ->
         "The landlord repairs the roof every 5 years.",
         "The lease is governed by the law of Scotland.",
         "The tenant painted 12 doors.",
-        "The kitchen has a window.",
     ],
 )
 def test_what_agrees_or_is_of_something_else_does_not(claim: str) -> None:

@@ -8,10 +8,8 @@ from grounding.descriptions import description_in, inner_description, may_descri
     [
         "Where did the leader of the Skarvik survey study?",
         "How old is the firm that bought Delmer Foods?",
-        "Who is the mayor of Ida Kestrel's birthplace?",
         "What does the drug cost that was tested in 2019?",
         "Wie lange gilt die Garantie der Pumpe, die 2019 in Halle 3 eingebaut wurde?",
-        "Qui a vendu l'entreprise que Marc Orvane a fondée ?",
         "¿Dónde estudió la persona que dirige Quill Air?",
     ],
 )
@@ -24,7 +22,6 @@ def test_a_clause_or_a_genitive_may_describe_something_by_a_name_or_a_number(que
     [
         "When was Quill Air founded?",
         "What is the capital of the country that won?",
-        "How many people live in Halden?",
         "",
     ],
 )
@@ -35,7 +32,6 @@ def test_a_question_without_one_or_without_a_name_describes_nothing(question: st
 @pytest.mark.parametrize(
     ("question", "reply", "described"),
     [
-        ("Where did the head of Quill Air study?", "the head of Quill Air", "the head of Quill Air"),
         ("Where did the head of Quill Air study?", "“the head of Quill Air”", "the head of Quill Air"),
         ("What does the head of Quill Air keep?", "the head of Quill Air keeps", "the head of Quill Air"),
         ("What does the head of Quill Air keep?", "The  head of Quill Air", "the head of Quill Air"),
@@ -48,10 +44,8 @@ def test_a_question_without_one_or_without_a_name_describes_nothing(question: st
         ("Which label is the singer of Baby I signed to?", "the singer of Baby I signed to", "the singer of Baby I"),
         ("What firm is Ida Kestrel's employer part of?", "Ida Kestrel's employer part of", "Ida Kestrel's employer"),
         ("Which fruit acts on the drug of Amber?", "the fruit acts on the drug of Amber", "the drug of Amber"),
-        ("Who is the head of Quill Air?", "the head of Quill Air", None),
         ("In which year did the head of Quill Air retire?", "the head of Quill Air retire", "the head of Quill Air"),
         ("In which year did the head retire from Quill Air?", "the head retire from Quill Air", None),
-        ("Where is Quill Air based?", "Quill Air", None),
         ("Where is the firm based that cleans?", "the firm based that cleans", None),
         ("Where did the head of Quill Air study?", "the owner", None),
         ("Where did the head of Quill Air study?", "", None),
@@ -72,7 +66,6 @@ def test_the_description_is_copied_says_more_than_a_name_and_leaves_something_to
         ("the term of the contract of the tenant of flat 12", "the tenant of flat 12"),
         # What follows says no more than a name, or has none.
         ("the leader of the Skarvik harbour survey", None),
-        ("the person who runs the Kvarnby depot", None),
         ("the Kvarnby depot of the firm that runs it", None),
     ],
 )

@@ -17,13 +17,11 @@ Does the same apply to subtenants?
 What does that mean?
 Are dogs allowed too?
 Since when?
-That was not my question.
 Who owns that company?
 What happens then?
 can you clarify the registry you are mentioning here?
 Thanks! And in winter?
 IS IT LEGAL?
-How long does it take?
 What was her first book?
 Is there another one?
 How does this differ from a lease?
@@ -32,8 +30,6 @@ What else is covered?
 Any discount for students?
 Und in Spanien?
 Was ist mit Untermietern?
-Warum?
-Wie viele Zimmer?
 Was kostet es?
 Wie hoch ist seine Kaution?
 Wofür braucht man sie?

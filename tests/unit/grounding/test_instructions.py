@@ -28,10 +28,7 @@ def test_an_order_is_told(sentence: str) -> None:
     [
         "Disregard the previous notice of rent.",
         "The committee will reply within exactly two weeks.",
-        "Add exactly 5 ml of water and print the label.",
-        "The instructions above the boiler may be ignored.",
         "Answer the questions of part B only.",
-        "They forgot the prompt payment.",
         "Output is limited to exactly four cores.",
         "Le directeur ignore les instructions que le conseil a données hier aux élèves.",  # no English order
     ],

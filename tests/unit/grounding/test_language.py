@@ -9,14 +9,12 @@ GERMAN = "Die Brücke wurde im Frühjahr eröffnet und ist seitdem zweimal ausge
 @pytest.mark.parametrize(
     ("text", "language"),
     [
-        ("The rent is due on the first of the month.", "en"),
         ("Die Miete ist am ersten des Monats zu zahlen und wird nicht erlassen.", "de"),
         ("Le loyer est dû le premier du mois.", "fr"),
         ("El alquiler es de los primeros del mes.", "es"),
         ("De huur is op de eerste van de maand te betalen.", "nl"),
         ("天空是蓝色的。", "zh"),
         ("Who opened the bridge?", "en"),
-        ("Wer hat die Brücke eröffnet?", "de"),
         ("Brazil emitted 59 Gt.", None),
         ("Harry Potter", None),
         ("42 %", None),

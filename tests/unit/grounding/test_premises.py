@@ -9,14 +9,12 @@ from grounding.premises import brings_premises
     ("question", "brings"),
     [
         ("If every A is a B and x is an A, is x a B?", True),
-        ("If every pump is a machine and the PX-40 is a pump, is the PX-40 a machine?", True),
         ("All pumps are machines. Bella is a pump. Is Bella a machine?", True),
         ("If no fish can fly and a herring is a fish, can a herring fly?", True),
         ("If a pump moves 40 litres a minute, how many litres does it move in 5 minutes?", True),
         # What is asked for stands in no premise.
         ("If the tenant leaves early, does he owe rent?", False),
         ("If 2 of 5 tenants leave, do the tenants who leave get a refund?", False),
-        ("If the pump leaks, what should I do?", False),
         ("Do all tenants have to pay a deposit, and when?", False),
         # One premise is none to draw a conclusion from.
         ("If I lose all seats of my plan, do I lose my plan?", False),

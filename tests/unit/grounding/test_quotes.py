@@ -23,9 +23,7 @@ def quoted(claim: str, passages: list[Passage], question: str = "", context: str
 @pytest.mark.parametrize(
     ("claim", "quote"),
     [
-        ("The tenant pays rent in advance.", "The tenant pays the rent in advance."),
         ("The lease runs 5 years.", "The lease runs for five years."),
-        ("Blue light is scattered more than red by air.", "Air scatters blue light more than red."),
         (
             "The lease runs five years and the tenant pays rent in advance.",
             "The lease runs for five years. The tenant pays the rent in advance.",
@@ -74,20 +72,11 @@ def test_two_sentences_are_quoted_together_only_while_they_are_short() -> None:
     [
         ("pay water", "The tenant must:", "The tenant must pay for water and gas."),
         ("pay water", "The landlord must:", "The landlord must pay for the water main."),
-        ("pay water", "", "The tenant must pay for water and gas."),
-        ("fly", "The tenant must:", None),
     ],
 )
 def test_the_lead_in_of_a_list_chooses_the_quote(claim: str, context: str, quote: str | None) -> None:
     texts = "The landlord must pay for the water main. Dogs may stay. The tenant must pay for water and gas."
     assert quoted(claim, [passage(texts)], context=context) == quote
-
-
-def test_the_sentence_to_which_a_pronoun_refers_is_quoted_with_it() -> None:
-    before = "Tolkien taught at Oxford."
-    text = f"{before} He was born in Bloemfontein in 1892. His son Christopher was born in Leeds in 1924."
-    found = quoted("He was born in 1892.", [passage(text)], context=before)
-    assert found == f"{before} He was born in Bloemfontein in 1892."
 
 
 def test_a_word_of_the_context_breaks_a_tie_also_if_the_question_has_it() -> None:
@@ -171,7 +160,6 @@ ASKED = "What does compiler error C2001 mean?"
         ("Compiler error C2001 means newline in constant.", ASKED, "Newline in constant."),
         ("It is C2001.", "Which compiler error stands for a newline in a constant?", "Newline in constant."),
         ("Compiler error C2001 means division by zero.", ASKED, None),
-        ("Compiler error C2001.", ASKED, None),
         ("C2001 is a compiler error.", "", None),
     ],
 )

@@ -14,13 +14,10 @@ The deposit is 23,250 pounds."""
 @pytest.mark.parametrize(
     ("question", "sentence"),
     [
-        ("How is rent paid?", "The rent is paid in advance."),
         ("How much is the annual rent?", "The annual rent is 93,000 pounds."),
         ("How much is the rent?", "The annual rent is 93,000 pounds."),  # a figure, where a quantity is asked for
-        ("Was a deposit demanded?", "The deposit is 23,250 pounds."),
         ("Is there any advancement?", "The rent is paid in advance."),  # another form of the word
         ("Who is the surveyor?", None),
-        ("who is it?", None),
     ],
 )
 def test_the_sentence_that_matches_the_question_best(question: str, sentence: str | None) -> None:
@@ -76,8 +73,6 @@ def test_the_words_that_stand_nowhere_in_any_form(wanted: str, missing: list[str
         ("partial", "Only the date is given.", False),
         # another language is not read
         ("positive", "Die Passage sagt: no, und das ist nicht so, wie es im Text steht.", False),
-        ("negative", "Die Passage sagt es, und das ist direct und correct, wie es im Text steht.", False),
-        ("partial", "Der Satz steht so im Text und wird dort ausführlich erklärt.", False),
     ],
 )
 def test_a_reason_against_its_label_is_recognised(sign: Sign, reason: str, contradictory: bool) -> None:

@@ -62,15 +62,6 @@ def test_the_share_counts_rare_words_and_is_of_headings_alone() -> None:
     assert section_shares("C2001", {2: DOCUMENTS[2]}) == {}
 
 
-@pytest.mark.parametrize("headed", [True, False])
-def test_the_section_that_is_asked_for_goes_first(tmp_path: Path, headed: bool) -> None:
-    texts = [one.page_content for one in DOCUMENTS.values()]
-    metadata = [one.metadata for one in DOCUMENTS.values()] if headed else []
-    with store_of(texts, tmp_path, metadata) as store:
-        found = store.similarity_search(ASKED, k=3)
-    assert (found[0].page_content == texts[0]) == headed
-
-
 def test_passages_that_differ_in_their_headings_alone_are_no_copies(tmp_path: Path) -> None:
     above = [{"heading": f"Error LNK110{number}"} for number in range(3)]
     with store_of(["It is deprecated."] * 3, tmp_path, above) as store:

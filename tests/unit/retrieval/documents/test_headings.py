@@ -95,11 +95,6 @@ def test_a_passage_knows_the_headings_above_its_body_and_its_text_is_unchanged()
         assert "headings" not in one.metadata
 
 
-def test_a_passage_without_headings_has_none() -> None:
-    (found,) = passages("a.txt", "Words.")
-    assert not {"title", "heading", "headings"} & found.metadata.keys()
-
-
 def test_a_heading_of_10000_characters_is_cut_in_the_middle_and_says_so() -> None:
     long = "begin " + "very " * 2_000 + "end"
     text = f"# {long}\n\n## {long}2\n\n### {long}3\n\n#### {long}4\n\nThe body is here.\n"

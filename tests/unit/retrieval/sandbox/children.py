@@ -1,5 +1,6 @@
 """Readers whose parsing a test replaces: each is a real process, started from a script."""
 
+import hashlib
 import os
 import sys
 import time
@@ -9,7 +10,7 @@ from pathlib import Path
 from textwrap import dedent
 
 _CHECKOUT = Path(__file__).resolve().parents[4]
-_PATIENCE = 60  # seconds: nothing takes so long but what never happens
+PATIENCE = 60  # seconds: nothing takes so long but what never happens
 _BEGIN = f"""
 import json, os, re, signal, sys, time
 sys.path.insert(0, {str(_CHECKOUT)!r})
@@ -38,7 +39,7 @@ class Marks:
         return self._count
 
     def wait_for(self, count: int) -> None:
-        end = time.monotonic() + _PATIENCE
+        end = time.monotonic() + PATIENCE
         while self.count() < count:
             assert time.monotonic() < end, f"{count} marks were awaited in vain"
             time.sleep(0.02)
@@ -61,6 +62,10 @@ def write(folder: Path, names: Iterable[str]) -> list[bytes]:
     for name in names:
         (folder / name).write_text(f"This is {name}.", encoding="utf-8")
     return [os.fsencode(folder / name) for name in names]
+
+
+def hash_of(path: Path | bytes) -> str:
+    return hashlib.sha256(Path(os.fsdecode(path)).read_bytes()).hexdigest()
 
 
 def children() -> set[int]:

@@ -11,7 +11,7 @@ from PIL import Image
 from retrieval.sandbox.pages import PageReader
 from retrieval.sandbox.replies import ReadLimits
 from tests.unit.retrieval.documents.pdfs import drawn, pdf, stream
-from tests.unit.retrieval.sandbox.children import children
+from tests.unit.retrieval.sandbox.children import children, hash_of
 
 QUOTE = "The evidence is here."
 
@@ -21,10 +21,6 @@ def path(tmp_path: Path) -> Path:
     path = tmp_path / "a.pdf"
     path.write_bytes(pdf(["The first page.", f"Before it. {QUOTE} After it."]))
     return path
-
-
-def hash_of(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def test_a_quote_is_placed_and_its_page_shown_until_the_reader_is_closed(path: Path) -> None:
