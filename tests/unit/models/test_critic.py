@@ -3,7 +3,6 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from langchain_core.messages import AIMessage
 from langchain_core.prompts import ChatPromptTemplate
 
 from core.errors import ModelError
@@ -103,25 +102,6 @@ def test_the_probability_of_each_label(
 )
 def test_log_probabilities_that_cannot_be_are_passed_over(top: list[Any], kept: dict[str, float] | None) -> None:
     assert first_token(reply("yes", top=top)) == kept
-
-
-@pytest.mark.parametrize(
-    "metadata",
-    [
-        {},
-        {"logprobs": None},
-        {"logprobs": {}},
-        {"logprobs": "many"},
-        {"logprobs": {"content": "many"}},
-        {"logprobs": {"content": ["many"]}},
-        {"logprobs": {"content": [{}]}},
-        {"logprobs": {"content": [{"top_logprobs": "many"}]}},
-        {"logprobs": {"content": [{"top_logprobs": 3}]}},
-        {"logprobs": {"content": [{"top_logprobs": ["many", None, 3]}]}},
-    ],
-)
-def test_a_reply_may_have_no_log_probabilities(metadata: dict[str, Any]) -> None:
-    assert first_token(AIMessage("yes", response_metadata=metadata)) is None
 
 
 BARE, EMPTY = reply("yes"), reply("")
