@@ -49,6 +49,8 @@ def failed(node: str) -> list[dict[str, Any]]:
         ({"best": DIRECT, "route": "direct"}, {"mode": "never"}, "direct", "mode_never"),
         ({"best": DIRECT, "route": "fallback"}, {}, "direct", "fallback"),
         ({"best": FULL, "stops": stop("limit_calls")}, {}, "grounded", "limit_calls"),
+        ({"best": MIXED, "stops": stop("limit_tokens")}, {}, "partially_grounded", "limit_tokens"),
+        ({"best": DIRECT, "route": "direct", "stops": stop("limit_calls")}, {}, "direct", "limit_calls"),
         ({"best": None, "stops": stop("limit_calls")}, {}, "stopped", "limit_calls"),
         ({"best": None, "stops": stop("model_failed")}, {}, "stopped", "model_failed"),
         ({"best": FULL, "stops": stop("model_failed")}, {}, "grounded", "model_failed"),
