@@ -91,6 +91,7 @@ EDGES: dict[Any, list[tuple[dict[str, Any], Any]]] = {
         ),
         ({"queries": ["a"], "searched": 1}, "finish"),
         ({"queries": ["a"], "searched": 1, "fallback": "direct"}, "direct_generate"),
+        ({"queries": ["a"], "searched": 1, "fallback": "direct", "stops": STOPPED}, "finish"),
         ({"queries": ["a"], "searched": 1, "fallback": "passages", "passages": FOUND}, "generate"),
     ],
     after_generate: [
