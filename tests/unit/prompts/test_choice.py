@@ -70,12 +70,6 @@ def test_a_choice_of_two_is_positive_from_its_threshold_on(p: float, threshold: 
     assert settled == verdict(label, {"blue": p, "other": 1 - p}, "because")
 
 
-def test_a_label_without_probabilities_counts_as_one() -> None:
-    made = choice(positive="blue")
-    assert made.apply_threshold(verdict("blue"), 1.0)["label"] == "blue"
-    assert made.apply_threshold(verdict("other"), 0.1)["label"] == "other"
-
-
 def test_unknown_stays_unknown_and_leans_to_caution() -> None:
     made = choice(positive="blue", cautious="blue")
     assert made.apply_threshold(made.unknown("why"), 0.5) == verdict(UNKNOWN, reason="why")
