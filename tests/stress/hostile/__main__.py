@@ -7,12 +7,13 @@ They are played in a process of their own, so that a crash or a hang of it is se
 ends with 1 if anything fell.
 """
 
+import multiprocessing
 import os
 import tempfile
 from pathlib import Path
 
 from benchmarks.harness import option_parser, show_progress
-from tests.stress.harness import PROCESSES, Tally, Worker
+from tests.stress.harness import PROCESSES, Tally
 from tests.stress.hostile import SURFACES, played
 
 HUNG_SECONDS = 240.0  # for one attack: readers alone may take 40 seconds for each of two files
@@ -25,20 +26,22 @@ def main() -> None:
     options = parser.parse_args()
     os.environ.update({"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "LANGSMITH_TRACING": "false"})
     PROCESSES.set_forkserver_preload(["tests.stress.hostile"])
-    tally, worker = Tally(), Worker()
+    tally, pool = Tally(), PROCESSES.Pool(1)
     numbers = [options.attack] if options.attack else range(1, options.attacks + 1)
     with tempfile.TemporaryDirectory(prefix="hostile-") as folder:
         for name in [options.only] if options.only else SURFACES:
             for number in numbers:
+                playing = pool.apply_async(played, (name, options.seed, number, Path(folder)))
                 try:
-                    broken = worker.call(played, name, options.seed, number, Path(folder), seconds=HUNG_SECONDS)
-                except TimeoutError:
-                    broken = ["time: it crashed, or had no end"]
+                    broken = playing.get(HUNG_SECONDS)
+                except multiprocessing.TimeoutError:
+                    pool.terminate()
+                    pool, broken = PROCESSES.Pool(1), ["time: it crashed, or had no end"]
                 tally.counts[f"{name} that fell"] += bool(broken)
                 again = f"--seed {options.seed} --only {name} --attack {number}"
                 tally.violated += [f"{again}: {ascii(text)[1:-1][:600]}" for text in broken]
                 show_progress(f"{name}: {number} tried, {tally.counts[f'{name} that fell']} fell")
-    worker.close()
+    pool.terminate()
     rows = [(name, f"{count} of {len(numbers)}") for name, count in tally.counts.items()]
     tally.conclude("hostile", rows, seed=options.seed)
 
