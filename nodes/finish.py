@@ -61,7 +61,7 @@ async def finish(state: SelfRAGState, services: Services, runtime: Runtime[Conte
         conflicts, citations = conflicts_of(state.get("differing", []), citations_of(best), state.get("found", []))
         if state["route"] == "fallback":
             answer = f"{wording_of(state['question']).not_from_documents}\n\n{answer}"
-        answer = with_notes(answer, state, conflicts, citations)
+        answer = with_notes(answer, best, state, conflicts, citations)
     else:
         size = sum(len(one["text"]) for one in state.get("found", []))
         notes = await off_loop(size, nearest_to, state)
@@ -84,6 +84,7 @@ async def finish(state: SelfRAGState, services: Services, runtime: Runtime[Conte
 
 def with_notes(
     answer: str,
+    best: Candidate,
     state: SelfRAGState,
     conflicts: Sequence[Conflict],
     citations: Sequence[Citation],
@@ -93,8 +94,8 @@ def with_notes(
     """Return an answer followed by what the question describes, the conditions on it, how far a document was read, what
     was left out, what other documents say, and the query that it comes from.
     """
-    wording, subject, best = wording_of(state["question"]), state.get("subject"), state["best"]
-    quoted = [quote for claim in best["claims"] for quote in quotes_of(claim)] if best else []
+    wording, subject = wording_of(state["question"]), state.get("subject")
+    quoted = [quote for claim in best["claims"] for quote in quotes_of(claim)]
     notes = []
     if subject and subject["quote"] in quoted:  # a draft that did not know the name may still be the best
         notes.append(wording.meant.format(described=subject["description"], name=subject["name"]))
@@ -196,10 +197,8 @@ def with_conditions(best: Candidate) -> Candidate:
     return {**best, "claims": claims}
 
 
-def conditions_on(best: Candidate | None) -> list[str]:
+def conditions_on(best: Candidate) -> list[str]:
     """Return the conditions that the supported claims leave out, each once."""
-    if best is None:
-        return []
     texts = {passage["id"]: passage["text"] for passage in best["draft"]["passages"]}
     quotes = [quote for claim in best["claims"] for quote in claim.get("conditions", ())]
     return list(dict.fromkeys(texts[one["passage"]][one["start"] : one["end"]] for one in quotes))

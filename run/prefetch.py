@@ -26,9 +26,7 @@ class PrefetchingRetriever:
 
     async def prefetched(self, query: str, k: int, within: Filter | None = None) -> Sequence[Document] | None:
         """Return what a search found that `prefetch` started, which `ainvoke` still returns; None if it failed."""
-        task = self._tasks.get((query, k, within or None))
-        if task is None:
-            return None
+        task = self._tasks[query, k, within or None]
         await asyncio.wait([task])
         return None if task.cancelled() or task.exception() else task.result()
 

@@ -97,4 +97,4 @@ def numbered_answer(state: SelfRAGState) -> str:
     answer = marked(
         best, [numbers_of(claim, best, state["citations"]) for claim in best["claims"]], question=state["question"]
     )
-    return with_notes(answer, state, state.get("conflicts", []), state["citations"], numbers=True)
+    return with_notes(answer, best, state, state.get("conflicts", []), state["citations"], numbers=True)

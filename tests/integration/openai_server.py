@@ -21,6 +21,7 @@ from evaluation.written_labels import CHANGE_WORD, WRITE_QUESTION
 from prompts.answer_check import USEFULNESS
 from prompts.choice import Choice
 from prompts.compare_answers import BRIEF_ANSWER, NO_ANSWER
+from prompts.contextualize import CONTEXTUALIZE
 from prompts.decide import RETRIEVE
 from prompts.described import DESCRIBED
 from prompts.direct_generate import DIRECT_GENERATE
@@ -68,6 +69,7 @@ PROMPTS: tuple[tuple[str, ChatPromptTemplate], ...] = (
     ("direct", DIRECT_GENERATE),
     ("brief", BRIEF_ANSWER),
     ("described", DESCRIBED),
+    ("standalone", CONTEXTUALIZE),
     ("compare", COMPARE),
     ("analyse", ANALYSE),
     ("question", WRITE_QUESTION),

@@ -209,22 +209,21 @@ from models.embedded import serve
 
 endpoint = serve(Path(sys.argv[1])).start()
 
-def stream():
-    body = {"messages": [{"role": "user", "content": "Count to a thousand."}], "stream": True}
+def ask(question="Count to a thousand.", **more):
+    body = {"messages": [{"role": "user", "content": question}], **more}
     headers = {"Content-Type": "application/json", "Authorization": f"Bearer {endpoint.api_key}"}
     url = f"{endpoint.base_url}/chat/completions"
-    response = urllib.request.urlopen(urllib.request.Request(url, json.dumps(body).encode(), headers))
+    with contextlib.suppress(OSError):
+        return urllib.request.urlopen(urllib.request.Request(url, json.dumps(body).encode(), headers))
+
+def stream():
+    response = ask(stream=True)
     response.readline()
     return response
 
-def ask():
-    body = {"messages": [{"role": "user", "content": "Count to a thousand."}], "max_tokens": 999}
-    headers = {"Content-Type": "application/json", "Authorization": f"Bearer {endpoint.api_key}"}
-    url = f"{endpoint.base_url}/chat/completions"
-    try:
-        urllib.request.urlopen(urllib.request.Request(url, json.dumps(body).encode(), headers))
-    except OSError:
-        pass
+def ask_meanwhile(seconds, **asked):
+    threading.Thread(target=ask, kwargs=asked, daemon=True).start()
+    time.sleep(seconds)
 
 """
 
@@ -247,7 +246,7 @@ def run(chat_model: Path, ending: str) -> "subprocess.Popen[str]":
         ("print('done'); sys.exit(5)", 5, ""),
         ("print('done'); raise LookupError('boom')", 1, "LookupError: boom"),
         ("response = stream(); print('done'); sys.exit(5)", 5, ""),
-        ("threading.Thread(target=ask, daemon=True).start(); time.sleep(1); print('done'); sys.exit(5)", 5, ""),
+        ("ask_meanwhile(1, max_tokens=999); print('done'); sys.exit(5)", 5, ""),
     ],
 )
 def test_the_process_ends_in_silence(chat_model: Path, ending: str, code: int, complaint: str) -> None:
@@ -279,15 +278,7 @@ except KeyboardInterrupt:
 def test_an_interrupt_while_a_prompt_is_read_does_not_wait_for_its_end(chat_model: Path) -> None:
     """12,000 words take four minutes on two cores; those of the batch that is being read are waited for."""
     ending = """
-def read():
-    body = {"messages": [{"role": "user", "content": "word " * 12_000}], "max_tokens": 1}
-    headers = {"Content-Type": "application/json", "Authorization": f"Bearer {endpoint.api_key}"}
-    url = f"{endpoint.base_url}/chat/completions"
-    with contextlib.suppress(OSError):
-        urllib.request.urlopen(urllib.request.Request(url, json.dumps(body).encode(), headers))
-
-threading.Thread(target=read, daemon=True).start()
-time.sleep(2)
+ask_meanwhile(2, question="word " * 12_000, max_tokens=1)
 try:
     print("ready", flush=True)
     while True: time.sleep(0.1)

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import re
 import time
 from collections import Counter
 from dataclasses import dataclass, field
@@ -12,7 +11,6 @@ from random import Random
 from typing import Any, cast
 
 import httpx
-from langchain_core.documents import Document
 from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
 
@@ -31,7 +29,7 @@ from graph.builder import build_graph
 from models.connect import openai_chat
 from models.critic import Critic
 from models.generator import Generator
-from run.context import Context, RetrieverLike, Services
+from run.context import Context, Services
 from run.state import SelfRAGState
 from tests.integration.server.scripted_server import events_of
 from tests.stress.harness import PROCESSES, Tally, ended_alone, start
@@ -57,25 +55,13 @@ COMPARED = "question standalone answer outcome stop_reason queries claims citati
 Event = tuple[int, str, dict[str, Any]]
 
 
-class MarkerRetriever:
-    """Find the marker of the thread that a query names, and nothing of any other."""
-
-    async def ainvoke(self, input: str, *, k: int) -> list[Document]:  # noqa: A002
-        return [Document(marked(number), metadata={"source": "markers.txt"}) for number in re.findall(r"[0-9]+", input)]
-
-
-def marked(number: str | int) -> str:
-    """The sentence that only one thread may have in its answers."""
-    return f"Thread {number} keeps the word marker{number}x."
-
-
-def serve(store: Path | str, base_url: str, model: str, markers: bool, ready: Connection) -> None:
+def serve(store: Path | str, base_url: str, model: str, ready: Connection) -> None:
     """Serve over the model at ``base_url``, and send the port when the server has started.
 
     ``store`` is the folder of the threads, or the address of a database that several servers share.
     """
     chat = openai_chat(model, base_url=base_url, api_key="none", call_seconds=60)
-    retriever: RetrieverLike = MarkerRetriever() if markers else TicketRetriever()
+    retriever = TicketRetriever()
     named = ChatOpenAI(model=model, api_key=SecretStr("none"), base_url=base_url)
     rag = SelfRAG(retriever=retriever, model=named, settings=Settings())
     rag.services = Services(Generator(chat), Critic(chat), retriever)
@@ -113,8 +99,8 @@ class Cluster:
     again it tells others.
     """
 
-    def __init__(self, store: Path | str, base_url: str, places: int = 1, *, markers: bool = False) -> None:
-        self.store, self.base_url, self.places, self.markers = store, base_url, places, markers
+    def __init__(self, store: Path | str, base_url: str, places: int) -> None:
+        self.store, self.base_url, self.places = store, base_url, places
         self.shared = isinstance(store, str)
         self.servers: dict[int, Server] = {}
         self._lives = 0
@@ -122,7 +108,7 @@ class Cluster:
     async def start(self, place: int) -> None:
         self._lives += 1
         receiving, sending = PROCESSES.Pipe(duplex=False)
-        process = start(serve, self.store, self.base_url, f"life-{self._lives}", self.markers, sending)
+        process = start(serve, self.store, self.base_url, f"life-{self._lives}", sending)
         if not await asyncio.to_thread(receiving.poll, HUNG_SECONDS):
             raise TimeoutError("the server did not start")
         address = f"http://127.0.0.1:{receiving.recv()}"
@@ -147,15 +133,11 @@ class Cluster:
         before = await self.turns(thread) if thread else []
         context = context_of(number)
         given = {"strategy": context.strategy} | ({"length": context.length} if context.length else {})
-        run = await self.post(place, thread, question=question, standalone=question, **given)
-        return Asked(number, run, place, (place + 1) % self.places, thread, before)
-
-    async def post(self, place: int, thread: str | None, **given: Any) -> str:
-        """Start a run at a server, in a thread or by itself, and return its id."""
         path = f"/api/threads/{thread}/runs" if thread else "/api/runs"
-        answer = await self.servers[place].client.post(path, json=given)
+        sent = {"question": question, "standalone": question, **given}
+        answer = await self.servers[place].client.post(path, json=sent)
         answer.raise_for_status()
-        return str(answer.json()["id"])
+        return Asked(number, str(answer.json()["id"]), place, (place + 1) % self.places, thread, before)
 
     async def follow(self, asked: Asked) -> None:
         """Follow a run to its end, at the next server whenever one breaks off."""

@@ -29,25 +29,6 @@ def ended_alone(process: Any, within: float = 0.0) -> bool:
     return alone
 
 
-class Worker:
-    """A process that calls functions; one that crashes or hangs costs that call alone."""
-
-    def __init__(self) -> None:
-        self._pool = PROCESSES.Pool(1)
-
-    def call(self, function: Callable[..., Any], *arguments: Any, seconds: float) -> Any:
-        """Return what the function returns. Raises ``TimeoutError`` if the process crashes or takes longer."""
-        try:
-            return self._pool.apply_async(function, arguments).get(seconds)
-        except multiprocessing.TimeoutError as error:
-            self.close()
-            self._pool = PROCESSES.Pool(1)
-            raise TimeoutError from error
-
-    def close(self) -> None:
-        self._pool.terminate()
-
-
 @dataclass
 class Tally:
     """What is counted over a run: each counts what it has."""

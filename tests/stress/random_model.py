@@ -8,40 +8,29 @@ from collections.abc import Mapping, Sequence
 from random import Random
 from typing import Any
 
-from prompts.answer_check import USEFULNESS
-from prompts.compare_answers import BRIEF_ANSWER, NO_ANSWER
-from prompts.decide import RETRIEVE
-from prompts.described import DESCRIBED
-from prompts.direct_generate import DIRECT_GENERATE
-from prompts.generate import CELL, COMPARISON, GENERATE, SEGMENT
-from prompts.grade_documents import RELEVANCE
-from prompts.hallucination_check import SUPPORT
-from prompts.rewrite_query import REWRITE_QUERY
+from prompts.compare_answers import NO_ANSWER
 from tests.integration.loopback import Loopback, Sent
 from tests.integration.misbehaviour import FAULTS, Completion, Wire, completion_of, refusal, reply
-from tests.scripted import asks_for_a_reason, is_of, marks_of
+from tests.integration.openai_server import recognise
 from tests.stress.tickets import ticket_of
 
-NODES = (
-    ("decide", marks_of(RETRIEVE.messages)),
-    ("grade_documents", marks_of(RELEVANCE.messages)),
-    ("hallucination_check", marks_of(SUPPORT.messages)),
-    ("answer_check", marks_of(USEFULNESS.messages)),
-    ("generate", marks_of(CELL)),
-    ("generate", marks_of(GENERATE)),
-    ("generate", marks_of(SEGMENT)),
-    ("generate", marks_of(COMPARISON)),
-    ("rewrite_query", marks_of(REWRITE_QUERY)),
-    ("rewrite_query", marks_of(DESCRIBED)),
-    ("direct_generate", marks_of(DIRECT_GENERATE)),
-    ("compare_answers", marks_of(BRIEF_ANSWER)),
-)
+# The node that asks each kind of prompt; a reason is asked for of a claim that failed.
+NODES = {
+    "retrieve": "decide",
+    "relevance": "grade_documents",
+    **dict.fromkeys(("support", "reason"), "hallucination_check"),
+    "usefulness": "answer_check",
+    **dict.fromkeys(("draft", "mend", "improve"), "generate"),
+    **dict.fromkeys(("query", "described"), "rewrite_query"),
+    "direct": "direct_generate",
+    "brief": "compare_answers",
+}
 # How often each reply of a choice is given: often enough that runs end in every way.
 ODDS: dict[str, dict[str, float]] = {
-    "decide": {"search": 9, "math": 1},
-    "grade_documents": {"yes": 4, "no": 6},
-    "hallucination_check": {"yes": 6, "partly": 2, "no": 2},
-    "answer_check": {"5": 4, "4": 2, "3": 2, "2": 1, "1": 1},
+    "retrieve": {"search": 9, "math": 1},
+    "relevance": {"yes": 4, "no": 6},
+    "support": {"yes": 6, "partly": 2, "no": 2},
+    "usefulness": {"5": 4, "4": 2, "3": 2, "2": 1, "1": 1},
 }
 INVENTED = "The moon is made of 12 kinds of green cheese."
 UNKNOWN = "none"  # stands for the ticket of requests that belong to no question
@@ -50,22 +39,17 @@ Messages = Sequence[Mapping[str, Any]]
 
 def node_of(messages: Messages) -> str:
     """The node whose prompt the messages are. Raises `LookupError` for none of ours."""
-    for node, marks in NODES:
-        if is_of(messages, marks):
-            return node
-    raise LookupError(f"no prompt of ours: {str(messages[0]['content'])[:200]}")
+    return NODES[recognise(messages)[0]]
 
 
 def completion_for(request: Mapping[str, Any], dice: Random) -> Completion:
     """A sound completion for one of our prompts. Raises `LookupError` for any other."""
     messages: Messages = request["messages"]
-    node, top = node_of(messages), None
-    if asks_for_a_reason(str(messages[-1]["content"])):
-        text = "The passages do not say so."
-    elif node in ODDS:
-        text, top = _verdict(ODDS[node], request, dice)
+    (kind, inputs), top = recognise(messages), None
+    if kind in ODDS:
+        text, top = _verdict(ODDS[kind], request, dice)
     else:
-        text = _text(node, messages, dice)
+        text = _text(kind, inputs, messages, dice)
     read = sum(len(str(one["content"])) // 4 + 4 for one in messages)
     written = max(1, len(text) // 4)
     usage = {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written}
@@ -86,20 +70,21 @@ def _verdict(
     return word, top
 
 
-def _text(node: str, messages: Messages, dice: Random) -> str:
-    if is_of(messages, marks_of(DESCRIBED)):
-        return "nothing"
-    if node == "rewrite_query":
+def _text(kind: str, inputs: Mapping[str, str], messages: Messages, dice: Random) -> str:
+    if kind == "query":
         return f"ticket {ticket_of(messages[-1:])} in other words {dice.randrange(10**6)}"
-    if node == "direct_generate":
-        return "The answer is four."
-    if node == "compare_answers":
-        return NO_ANSWER
-    shown = next(str(one["content"]) for one in reversed(messages) if "<passage" in str(one["content"]))
-    sentences = re.findall(r"[A-Z][^.<>\n]*\.", shown.rpartition("\nQuestion: ")[0])
+    fixed = {
+        "reason": "The passages do not say so.",
+        "described": "nothing",
+        "direct": "The answer is four.",
+        "brief": NO_ANSWER,
+    }
+    if kind in fixed:
+        return fixed[kind]
+    sentences = re.findall(r"[A-Z][^.<>\n]*\.", inputs["passages"])
     if dice.random() < 0.05 or not sentences:
         return "I don't know."
-    if "\nColumns: point | " in str(messages[-1]["content"]):
+    if "thing" in inputs:
         rows = dice.choices([*sentences, "-", INVENTED], k=dice.randrange(1, 10))
         return "\n".join(f"point {number} | {row}" for number, row in enumerate(rows))
     said = dice.sample(sentences, min(len(sentences), dice.randrange(1, 4)))

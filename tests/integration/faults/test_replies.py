@@ -2,6 +2,8 @@
 
 import asyncio
 import time
+from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import pytest
@@ -12,7 +14,7 @@ from models.failures import TransientModelError
 from models.usage import LimitReachedError
 from prompts.grade_documents import RELEVANCE
 from tests.integration.hasty import PATIENT, chat, write
-from tests.integration.misbehaviour import FAULTS, retry_at
+from tests.integration.misbehaviour import FAULTS, Fault, retry_at
 from tests.integration.openai_server import OpenAIServer
 from tests.scripted import roomy_budget
 
@@ -207,3 +209,41 @@ async def test_no_call_outlasts_the_question(server: OpenAIServer, name: str) ->
             await write(one, budget)
     assert budget.limit == "limit_seconds"
     assert budget.spent["model_calls"] == 1
+
+
+ODD: tuple[Any, ...] = (None, "", "x" * 9, -1, 1e300, 10**400, True, [], ["x"], {}, {"x": [None]}, "\x1b[31m\ud83d")
+
+
+def places(value: Any) -> Iterator[tuple[Any, Any]]:
+    """Every place in a JSON value: what holds it, and the key or number there."""
+    keys = list(value) if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
+    for key in keys:
+        yield value, key
+        yield from places(value[key])
+
+
+@pytest.mark.parametrize("odd", ODD, ids=lambda odd: repr(odd)[:12])
+@pytest.mark.filterwarnings("ignore:Pydantic serializer warnings")
+async def test_whatever_stands_anywhere_in_a_reply_is_an_answer_or_a_failure_of_this_call(
+    server: OpenAIServer, odd: Any
+) -> None:
+    number, most = 0, 1
+
+    def put(completion: Any) -> None:
+        nonlocal most
+        found = list(places(completion))
+        most = max(most, len(found))
+        for holder, key in found[number : number + 1]:
+            holder[key] = odd
+
+    one, budget = chat(server), roomy_budget()
+    one.retries, server.always = 0, lambda asked: Fault(put)
+    while number < most:
+        found = await Critic(one).with_budget(budget).choose(RELEVANCE, **SKY)
+        assert found["label"] in (*RELEVANCE.labels, "unknown")
+        with suppress(TransientModelError):
+            await write(one, budget)
+        number += 1
+    spent, calls = budget.spent, budget.spent["model_calls"]
+    assert 0 <= spent["cached_input_tokens"] <= spent["input_tokens"] < 1000 * calls
+    assert 0 <= spent["output_tokens"] < 400 * calls

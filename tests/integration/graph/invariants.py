@@ -22,7 +22,7 @@ from grounding.lengths import subject_asked_for
 from prompts.delimiters import as_data
 from run.context import Context
 from run.state import SelfRAGState
-from tests.integration.graph.oracle import RELEVANCE, deserved, is_supported, is_useful, labels_of, rank_of, score
+from tests.integration.graph.oracle import RELEVANCE, deserved, is_supported, is_useful, rank_of, score
 from tests.scripted import IN_WORDS
 
 if TYPE_CHECKING:
@@ -219,20 +219,11 @@ def holds_that_the_final_state_violates_nothing(played: Played) -> None:
     assert violations(played.final, played.world.question, played.world.context) == []
 
 
-def visits(played: Played) -> Counter[str]:
-    return Counter(node for node, _ in played.updates)
-
-
-def drafts_written(played: Played) -> list[str]:
-    return [draft["text"] for _, update in played.updates for draft in update.get("drafts", [])]
-
-
 def holds_that_it_ends_and_each_loop_keeps_to_its_bound(played: Played) -> None:
-    limits, seen = played.world.context.effective_limits, visits(played)
-    nodes = [node for node, _ in played.updates]
+    limits, nodes = played.world.context.effective_limits, [node for node, _ in played.updates]
+    seen = Counter(nodes)
     assert nodes[:2].index("decide") == seen["contextualize"] == bool(played.world.conversation)
-    assert nodes[-1] == "finish"
-    assert (seen["decide"], seen["finish"]) == (1, 1)
+    assert seen["decide"] == 1
     assert seen["direct_generate"] <= 1
     assert seen["rewrite_query"] <= limits.rewrites
     assert seen["retrieve"] <= seen["rewrite_query"] + 1
@@ -432,8 +423,6 @@ def holds_that_an_answer_is_the_draft_and_its_marks(played: Played) -> None:
         note = "This is not from your documents, which do not answer the question.\n\n"
         assert answer.startswith(note) == (final["route"] == "fallback" or draft.startswith(note))
         assert MARK.sub("", answer.removeprefix(note)) == MARK.sub("", draft)
-        below = [label for label in labels_of(best) if label != "fully supported"]
-        assert len(MARK.findall(answer)) == len(MARK.findall(draft)) + len(below)
         return
     answer, *_ = answer.split("\n\n")
     assert answer.startswith(NO_ANSWER)
@@ -441,7 +430,7 @@ def holds_that_an_answer_is_the_draft_and_its_marks(played: Played) -> None:
     said = " ".join(played.world.question.split())
     if played.world.context.constraints == "hard":  # it may name the claim that failed, as such
         answer = re.sub("the documents do not fully support “.*”", "", answer)
-    for text in drafts_written(played):
+    for text in (draft["text"] for _, update in played.updates for draft in update.get("drafts", [])):
         assert len(text) < 12 or text in said or text not in answer
 
 

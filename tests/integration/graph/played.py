@@ -21,36 +21,13 @@ from models.chat import Chat
 from models.critic import Critic
 from models.generator import Generator
 from models.usage import Budget
-from prompts.compare_answers import BRIEF_ANSWER
-from prompts.contextualize import CONTEXTUALIZE
-from prompts.direct_generate import DIRECT_GENERATE
-from prompts.generate import GENERATE, SEGMENT
-from prompts.rewrite_query import REWRITE_QUERY
 from run.context import Services
 from run.state import SelfRAGState
-from tests.integration.graph.strategies import CHOICES, Reply, World, content_of, logarithms
-from tests.scripted import ScriptedChat, StatusError, asks_for_a_reason, is_of, marks_of
+from tests.integration.graph.strategies import Reply, World, content_of, logarithms
+from tests.integration.openai_server import recognise
+from tests.scripted import ScriptedChat, StatusError
 
 STATUS = {"transient": 503, "permanent": 401, "refused": 400}
-KINDS = {
-    **{marks_of(choice.messages): kind for kind, choice in CHOICES.items()},
-    marks_of(GENERATE): "draft",
-    marks_of(SEGMENT): "draft",
-    marks_of(REWRITE_QUERY): "query",
-    marks_of(DIRECT_GENERATE): "direct",
-    marks_of(CONTEXTUALIZE): "standalone",
-    marks_of(BRIEF_ANSWER): "brief",
-}
-
-
-def kind_of(messages: Sequence[BaseMessage]) -> str:
-    """Which prompt of ours the messages are."""
-    kind, last = next(kind for marks, kind in KINDS.items() if is_of(messages, marks)), messages[-1].text
-    if asks_for_a_reason(last):
-        return "reason"
-    if kind == "draft" and len(messages) > len(GENERATE.messages):
-        return "mend" if last.startswith("The passage") else "improve"
-    return kind
 
 
 class Clock:
@@ -109,7 +86,8 @@ class Player(ScriptedChat):
         run_manager: AsyncCallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> ChatResult:
-        kind, said = kind_of(messages), tuple(message.text for message in messages)
+        said = tuple(message.text for message in messages)
+        kind, _ = recognise([{"content": text} for text in said])
         replies = self.world.replies[kind]
         reply = replies[self._turns[kind] % len(replies)]
         self._turns[kind] += 1

@@ -20,7 +20,7 @@ from prompts.grade_documents import RELEVANCE
 from prompts.hallucination_check import SUPPORT
 from run.context import Context, Limits, Thresholds, Weights
 
-CHOICES = {"retrieve": RETRIEVE, "relevance": RELEVANCE, "support": SUPPORT, "usefulness": USEFULNESS}
+CHOICES = {choice.name: choice for choice in (RETRIEVE, RELEVANCE, SUPPORT, USEFULNESS)}
 WRITTEN = ("draft", "mend", "improve", "query", "direct", "reason", "brief", "standalone")
 
 SENTENCES = (

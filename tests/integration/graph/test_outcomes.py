@@ -25,25 +25,6 @@ async def test_a_happy_question_is_grounded_at_its_first_draft() -> None:
     generator.done()
 
 
-async def test_a_draft_that_declines_is_not_unsupported() -> None:
-    final = await ask(ScriptedGenerator(drafts=["I don't know."], queries=[QUESTION]), critic())
-    assert (final["outcome"], final["stop_reason"]) == ("abstained", "declined")
-    assert "hallucination_check" not in nodes_of(final)
-    assert nodes_of(final).count("generate") == 1
-
-
-async def test_nothing_relevant_and_no_rewrites_left() -> None:
-    generator = ScriptedGenerator(queries=["blue air", "light of day"])
-    retriever = ScriptedRetriever({QUESTION: [SALT], "blue air": [SEA], "light of day": []})
-    final = await ask(generator, critic(), retriever)
-    assert (final["outcome"], final["stop_reason"]) == ("abstained", "nothing_relevant")
-    assert final["queries"] == [QUESTION, "blue air", "light of day"]
-    assert nodes_of(final).count("retrieve") == 3
-    assert nodes_of(final)[-1] == "finish"
-    generator.done()
-    retriever.done()
-
-
 @pytest.mark.parametrize(("direct", "rated"), [("I cannot provide specific advice.", "5"), ("It is large.", "1")])
 async def test_a_direct_answer_that_declines_or_is_rated_useless_leads_to_the_search(direct: str, rated: str) -> None:
     generator, retriever = ScriptedGenerator(direct=[direct], drafts=[GOOD]), ScriptedRetriever(always=[AIR])
@@ -63,15 +44,6 @@ async def test_a_direct_answer_stands_where_the_search_finds_nothing_relevant_an
     assert (final["outcome"], final["stop_reason"], final["answer"]) == ("direct", "not_needed", "4")
     assert nodes_of(final)[-3:] == ["retrieve", "grade_documents", "finish"]
     assert len(retriever.queries) == 1
-
-
-async def test_with_nothing_relevant_it_falls_back_if_told_to() -> None:
-    generator = ScriptedGenerator(queries=["blue air", "light"], direct=["It scatters."])
-    final = await ask(generator, critic(), ScriptedRetriever(always=[SALT]), fallback="direct")
-    assert (final["outcome"], final["stop_reason"]) == ("direct", "fallback")
-    assert final["answer"] == "This is not from your documents, which do not answer the question.\n\nIt scatters."
-    assert final["citations"] == []
-    generator.done()
 
 
 async def test_a_search_in_vain_for_what_the_critic_held_to_be_direct_falls_back_to_that() -> None:

@@ -56,11 +56,6 @@ def test_sync_from_many_threads() -> None:
     assert [final["usage"]["model_calls"] for final in finals] == [6] * 8
 
 
-@pytest.mark.parametrize("context", [None, Context(mode="always")])
-async def test_a_context_may_be_left_out(context: Context | None) -> None:
-    assert ((await graph().ainvoke(asking(), context=context))["decision"] is None) == (context is not None)
-
-
 @pytest.mark.parametrize("sync", [True, False])
 async def test_counters_and_candidates_start_anew_on_a_thread_with_history(sync: bool) -> None:
     generator = ScriptedGenerator([BAD] * 3 + [GOOD], mended=[BAD] * 3, queries=["one", "two"], direct=["4"])

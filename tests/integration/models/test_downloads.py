@@ -5,16 +5,17 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from models import download as sources
-from models.download import ModelFile, Part, Report, UnavailableError, from_hub, from_index, pip_download
+from models.download import ModelFile, Part, UnavailableError, from_hub, from_index, pip_download
 from models.model_files import TOKENIZER, ensure
+from tests.integration.loopback import Loopback, Sent
+from tests.integration.misbehaviour import Wire
 
 CONTENT = bytes(range(256)) * 2000
 FILE = ModelFile(
@@ -26,77 +27,50 @@ FILE = ModelFile(
 )
 
 
-class Hub(BaseHTTPRequestHandler):
+class Hub(Loopback):
     """A hub with one file; it breaks off after ``give`` bytes of each answer, for a client to resume."""
 
-    give = 200_000
-    status = 200
-    delay = 0.0
-    pause = 0.0  # before each byte of the content
-    encoding = ""
-    asked: list[str]
-    headers_seen: list[dict[str, str]]
+    def __init__(self) -> None:
+        super().__init__(self.answer)
+        self.status, self.delay, self.give = 206, 0.0, 200_000
+        self.pause = 0.0  # before each byte of the content
+        self.encoding: dict[str, str] = {}
 
-    def do_HEAD(self) -> None:
+    def answer(self, sent: Sent) -> Wire:
         time.sleep(self.delay)
-        self.send_response(self.status)
-        self.end_headers()
+        if sent.method == "HEAD":
+            return Wire(status=self.status)
+        assert sent.path == "/someone/model/resolve/main/model.gguf"
+        rest = CONTENT[int(sent.headers["Range"].removeprefix("bytes=").removesuffix("-")) :]
+        if self.pause:
+            return Wire((rest[:1],), 206, self.encoding, promised=len(rest), pause=self.pause, end="drip")
+        return Wire((rest[: self.give],), 206, self.encoding, promised=len(rest), end="cut")
 
-    def do_GET(self) -> None:
-        self.asked.append(self.headers["range"])
-        self.headers_seen.append(dict(self.headers))
-        span = re.fullmatch(r"bytes=(\d+)-", self.headers["range"])
-        assert span is not None
-        assert self.path == "/someone/model/resolve/main/model.gguf"
-        rest = CONTENT[int(span[1]) :]
-        self.send_response(206)
-        self.send_header("Content-Length", str(len(rest)))
-        if self.encoding:
-            self.send_header("Content-Encoding", self.encoding)
-        self.end_headers()
-        if not self.pause:
-            self.wfile.write(rest[: self.give])
-            return
-        with suppress(OSError):  # the client is gone
-            for byte in rest:
-                self.wfile.write(bytes([byte]))
-                time.sleep(self.pause)
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-        pass
+    def asked(self) -> list[Sent]:
+        return [one for one in self.sent if one.method == "GET"]
 
 
 @pytest.fixture
-def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[type[Hub], str]]:
+def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
     monkeypatch.setattr(sources, "HUB_SECONDS", 30)  # for a machine that is busy
-    handler = type("OneHub", (Hub,), {"asked": [], "headers_seen": []})
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    thread = threading.Thread(target=server.serve_forever, args=(0.05,))
-    thread.start()
-    yield handler, f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    server = Hub().start()
+    yield server
+    server.close()
 
 
 def silent(done: int) -> None:
     pass
 
 
-def test_a_broken_connection_to_the_hub_is_resumed(tmp_path: Path, hub: tuple[type[Hub], str]) -> None:
-    handler, endpoint = hub
-
-    def fetch(file: ModelFile, partial: Path, report: Report) -> None:
-        from_hub(file, partial, report, endpoint=endpoint)
-
+def test_a_broken_connection_to_the_hub_is_resumed(tmp_path: Path, hub: Hub) -> None:
+    fetch = partial(from_hub, endpoint=hub.url)
     assert ensure(FILE, tmp_path, fetchers=[fetch]).read_bytes() == CONTENT
-    assert handler.asked == ["bytes=0-", "bytes=200000-", "bytes=400000-"]
+    assert [one.headers["Range"] for one in hub.asked()] == ["bytes=0-", "bytes=200000-", "bytes=400000-"]
 
 
-def test_the_hub_learns_nothing_about_this_machine(tmp_path: Path, hub: tuple[type[Hub], str]) -> None:
-    handler, endpoint = hub
-    from_hub(FILE, tmp_path / "partial", silent, endpoint=endpoint)
-    sent = {name.lower(): value for name, value in handler.headers_seen[0].items()}
+def test_the_hub_learns_nothing_about_this_machine(tmp_path: Path, hub: Hub) -> None:
+    from_hub(FILE, tmp_path / "partial", silent, endpoint=hub.url)
+    sent = {name.lower(): value for name, value in hub.asked()[0].headers.items()}
     a_random_number = {name for name in sent if name.endswith(("-trace-id", "-request-id"))}
     usual = {"host", "user-agent", "accept", "accept-encoding", "connection", "range"}
     assert sent.keys() <= usual | a_random_number
@@ -111,27 +85,26 @@ def test_the_hub_learns_nothing_about_this_machine(tmp_path: Path, hub: tuple[ty
         ({"pause": 0.05}, {"STALL_SECONDS": 0.5}, r"lost \(less than 100,000 bytes came in 0\.5 s\)", 3),
         ({"pause": 0.5}, {"STALL_SECONDS": 0.1}, "connection to the hub was lost", 3),
         ({"give": 10}, {}, "connection to the hub was lost", 3),
-        ({"encoding": "zstd"}, {}, "compressed", 1),
+        ({"encoding": {"Content-Encoding": "zstd"}}, {}, "compressed", 1),
     ],
     ids=["refuses", "is late", "drips", "stalls", "gives next to nothing each time", "compresses unasked"],
 )
 def test_a_hub_that_does_not_give_the_file_is_left_for_the_next_source(
     tmp_path: Path,
-    hub: tuple[type[Hub], str],
+    hub: Hub,
     monkeypatch: pytest.MonkeyPatch,
     behaviour: dict[str, Any],
     patience: dict[str, float],
     said: str,
     tries: int,
 ) -> None:
-    handler, endpoint = hub
     for name, value in behaviour.items():
-        setattr(handler, name, value)
+        setattr(hub, name, value)
     for name, seconds in patience.items():
         monkeypatch.setattr(sources, name, seconds)
     with pytest.raises(UnavailableError, match=said):
-        from_hub(FILE, tmp_path / "partial", silent, endpoint=endpoint)
-    assert len(handler.asked) == tries
+        from_hub(FILE, tmp_path / "partial", silent, endpoint=hub.url)
+    assert len(hub.asked()) == tries
     assert (tmp_path / "partial").exists() == (tries == 3)
 
 

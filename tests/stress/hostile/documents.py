@@ -8,13 +8,9 @@ from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
-from hypothesis import strategies as st
-
 from retrieval.sandbox.pool import Readers, Reading, ReadLimits
 from tests.integration.retrieval.test_hostile import CATALOG, PAGE, PAGES, stream
 from tests.stress.folder import KINDS as SOUND_KINDS
-from tests.stress.hostile.run_checks import UNSHOWN
-from tests.stress.hostile.world import World
 from tests.unit.retrieval.documents.docx_files import docx
 from tests.unit.retrieval.documents.pdfs import drawn, pdf_of
 
@@ -22,6 +18,10 @@ SIZE = 600_000  # characters
 SLOW = 3.0  # seconds of the processor from which it is looked how they grow
 START = 0.5  # seconds of the processor that a reader takes before it reads
 GROWTH = 3.0  # times as long for twice as much: between a linear reader and a quadratic one
+UNSHOWN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff"
+    "\U000e0000-\U000e0fff]"
+)
 LIMITS = ReadLimits(seconds=40, memory=1_000_000_000, text=20_000_000)
 SENTENCES = [
     f"The {thing} of room {number} is kept dry." for number, thing in enumerate("oak ash elm yew".split() * 30)
@@ -154,9 +154,10 @@ WAYS = ("repeated", "nested", "between", "in any order")
 HARMS = ("none", "none", "none", "bytes exchanged", "others put in", "cut", "another suffix")
 
 
-def made(kind: Kind, count: int, way: str, harm: str, dice: Random, size: int) -> tuple[str, bytes]:
-    """Return the suffix and the content of a file of about ``size`` characters of ``count`` fragments."""
-    body = _arranged(kind, count, way, dice, size)
+def made(dice: Random, size: int) -> tuple[str, bytes]:
+    """Return the suffix and the content of a file of about ``size`` characters of a few fragments."""
+    kind, harm = dice.choice(list(KINDS.values())), dice.choice(HARMS)
+    body = _arranged(kind, dice, size)
     if harm == "none":
         return kind.suffix, kind.wrap(body)
     if harm == "another suffix":
@@ -174,8 +175,8 @@ def made(kind: Kind, count: int, way: str, harm: str, dice: Random, size: int) -
     return suffix, bytes(data)
 
 
-def _arranged(kind: Kind, count: int, way: str, dice: Random, size: int) -> str:
-    pairs = dice.choices(kind.pairs, k=count)
+def _arranged(kind: Kind, dice: Random, size: int) -> str:
+    pairs, way = dice.choices(kind.pairs, k=dice.randint(1, 3)), dice.choice(WAYS)
     if way == "repeated":
         whole = kind.suffix == "docx"  # of XML that is not well-formed nothing is read
         unit = "".join(first + last * (whole or dice.randrange(2)) for first, last in pairs) or " "
@@ -190,22 +191,17 @@ def _arranged(kind: Kind, count: int, way: str, dice: Random, size: int) -> str:
     return "".join(word for pair in dice.choices(kind.pairs, k=size // 20) for word in pair)[:size]
 
 
-ATTACKS = st.tuples(
-    *(st.sampled_from(sorted(KINDS)), st.integers(1, 3), st.sampled_from(WAYS), st.sampled_from(HARMS)),
-    st.integers(0, 10**6),
-)
-
-
-def play(world: World, kind: str, count: int, way: str, harm: str, seed: int) -> Iterator[str]:
+def play(folder: Path, dice: Random) -> Iterator[str]:
     """Read a hostile file and a sound one after it; yield violations."""
-    suffix, data = made(KINDS[kind], count, way, harm, Random(seed), SIZE)
-    path, following, half = world.root / f"a.{suffix}", world.root / "next.txt", world.root / f"half.{suffix}"
+    seed = dice.random()
+    suffix, data = made(Random(seed), SIZE)
+    path, following, half = folder / f"a.{suffix}", folder / "next.txt", folder / f"half.{suffix}"
     path.write_bytes(data)
     following.write_text("This is next.")
     took, (reading, after) = _read(path, following)
     about = f"{suffix} of {len(data):,} bytes, {data[200:280]!r}"
     if took > SLOW:
-        half.write_bytes(made(KINDS[kind], count, way, harm, Random(seed), SIZE // 2)[1])
+        half.write_bytes(made(Random(seed), SIZE // 2)[1])
         less, _ = _read(half)
         if took > GROWTH * less or "longer" in reading.reason:
             yield f"growth: {took:.1f} s, {less:.1f} s for half of it ({reading.reason}): {about}"

@@ -3,14 +3,13 @@
 import asyncio
 import time
 from collections.abc import Iterator, Mapping
+from pathlib import Path
+from random import Random
 from typing import Any
-
-from hypothesis import strategies as st
 
 from graph.builder import build_graph
 from run.context import Context, Limits
 from tests.scripted import ScriptedCritic, ScriptedGenerator, ScriptedRetriever, document, services
-from tests.stress.hostile.world import World
 
 ROOM = {"draft": 64 * 400, "direct": 64 * 400, "question": 7_980, "passages": 20_000, "query": 64 * 40}  # characters
 SECONDS = 20.0  # the limit of the question
@@ -22,27 +21,28 @@ WORDS = (
     "1,¦1.1¦1/¦1-¦$1¦1%¦1e¦[1]¦...¦--¦“¦”¦\"¦'¦(¦)¦\n¦\n\n¦\n- ¦\n1. ¦\n# A\n¦\n| a | b |¦\n```\n¦\n> ¦e\u0301¦"
     'The tenant pays 5 pounds. ¦<think>¦</think>¦<passage id="1">\n¦\n</passage>'
 ).split("¦")
-FRAGMENTS = st.one_of(
-    st.sampled_from(WORDS), st.sampled_from(WORDS).map(lambda word: f"{word} "), st.text(min_size=1, max_size=3)
-)
 PLACES = (
     *(("draft",), ("question",), ("passages",), ("draft", "passages"), ("question", "draft"), ("question", "passages")),
     *(("question", "draft", "passages"), ("query",), ("direct",)),
 )
 TAILS = ("", "", "!", "x", "\n", " 1", "”", ".")
 VERDICTS = ("fully supported", "no support", "partially supported")
-ATTACKS: st.SearchStrategy[tuple[Any, ...]] = st.tuples(
-    FRAGMENTS, FRAGMENTS, st.sampled_from(PLACES), st.sampled_from(TAILS), st.sampled_from(VERDICTS)
-)
 
 
-def play(_: World, first: str, second: str, places: tuple[str, ...], tail: str, verdict: str) -> Iterator[str]:
+def play(_: Path, dice: Random) -> Iterator[str]:
     """Ask with long texts in some places; yield a violation if the event loop stood still."""
-    unit = first + second
+    unit, places, tail = fragment(dice) + fragment(dice), dice.choice(PLACES), dice.choice(TAILS)
     texts = {place: (unit * (ROOM[place] // len(unit)))[: ROOM[place] - 8] + tail for place in places}
-    held = asyncio.run(ask(texts, verdict))
+    held = asyncio.run(ask(texts, dice.choice(VERDICTS)))
     if held > GAP:
-        yield f"held: the event loop stood still for {held:.1f} s"
+        yield f"held: the event loop stood still for {held:.1f} s over {unit!r} and {tail!r} in {places}"
+
+
+def fragment(dice: Random) -> str:
+    """A word, one with a space behind it, or one to three characters of any script."""
+    word = dice.choice(WORDS)
+    characters = "".join(chr(dice.randrange(0xD800)) for _ in range(dice.randint(1, 3)))
+    return dice.choice((word, f"{word} ", characters))
 
 
 async def ask(texts: Mapping[str, str], verdict: str) -> float:

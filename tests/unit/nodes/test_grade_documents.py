@@ -141,6 +141,15 @@ async def test_two_passages_that_answer_only_together_are_relevant(label: str, r
     assert reasons <= {"It answers only together with another passage."}
 
 
+async def test_of_a_follow_up_what_is_meant_gives_the_reason_and_links_two_passages() -> None:
+    said, critic = "And in winter?", joint("relevant")
+    meant = {**SEARCHED, "question": said, "standalone": f"{SEARCHED['question']} {said}"}
+    assert (await graded(critic, TWO, meant))["decided"]["linked"] == 2
+    sky = {"question": said, "standalone": f"Why is the sky blue? {said}"}
+    update = await graded(critic, [passage("Salt melts ice in winter.")], sky, explain=True)
+    assert update["decided"]["grades"][0]["verdict"]["reason"] == "It does not contain “sky” or “blue”."
+
+
 async def test_a_passage_of_an_earlier_search_joins_one_of_this() -> None:
     begun = {
         **SEARCHED,

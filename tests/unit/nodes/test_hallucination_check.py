@@ -167,6 +167,14 @@ async def test_a_draft_that_only_repeats_the_question_supports_nothing() -> None
     assert found["verdict"]["label"] == "fully supported"
 
 
+@pytest.mark.parametrize(("meant", "label"), [("How cold is Skarvik?", "fully supported"), ("How cold?", "no support")])
+async def test_a_name_of_what_is_meant_may_stand_in_a_claim(meant: str, label: str) -> None:
+    text, said = "The harbour of Skarvik freezes over.", "And in winter?"
+    known = {"question": said, "standalone": f"{meant} {said}"}
+    (found,) = await checked(text, judging(), ["The harbour freezes over."], **known)
+    assert found["verdict"]["label"] == label
+
+
 @pytest.mark.parametrize(
     ("label", "left", "explain", "asked"),
     [
