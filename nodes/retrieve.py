@@ -46,9 +46,9 @@ async def retrieve(state: SelfRAGState, services: Services, runtime: Runtime[Con
     What earlier searches found and was judged relevant, or could not be judged, is kept, and comes first: an answer may
     rest on two places. In a conversation a question that was not rewritten is first searched for as it was said and
     with what was asked before. A document that is asked for as a whole is read instead, in its order. What a question
-    compares is searched for by itself, or stands in a document each. A table is asked if its rows come first or are
-    half of what is found, and behind texts if they do not answer what compares or filters; rows behind them are left
-    out where only all rows answer the question.
+    compares is searched for by itself, or stands in a document each. A table is asked if a row comes first; for what
+    compares or filters also if rows are half of what is found, or else if the texts do not answer it. Rows behind texts
+    are left out where only all rows answer the question.
     """
     context = runtime.context
     if state.get("length") == "long" and not state["searched"]:
@@ -67,10 +67,10 @@ async def retrieve(state: SelfRAGState, services: Services, runtime: Runtime[Con
     question = standalone_question(state)
     tables = {identity_of(one): _table(one) for documents in found for one in documents}
     table = table_of([tables.get(one["id"]) for one in passages])
-    if table and not table["is_best"]:
-        if needs_all_rows(question):
-            passages = [one for one in passages if not tables.get(one["id"])]
-        table = table if suits_query(question) else None
+    if not suits_query(question) and not (passages and tables.get(passages[0]["id"])):
+        table = None
+    elif table and not table["is_best"] and needs_all_rows(question):
+        passages = [one for one in passages if not tables.get(one["id"])]
     known = state.get("found", state["passages"])
     new = {passage["id"] for passage in passages}
     judged = {name: one["label"] for name, one in state["verdicts"].items()}
