@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from app.version import VERSION as VERSION
+from core.version import VERSION as VERSION
 
 if TYPE_CHECKING:
     from app.front_door import SelfRAG

@@ -19,7 +19,7 @@ from app.options import (
     span,
     weights,
 )
-from app.version import VERSION
+from core.version import VERSION
 
 BUILT_IN = ("self-rag", "plain", "closed-book")
 HOST, PORT = "127.0.0.1", 8321

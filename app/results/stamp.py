@@ -8,9 +8,9 @@ from pydantic import BaseModel
 
 from app.compose import calibration_of, critic_name, name_of
 from app.settings import EMBEDDED, Settings
-from app.version import VERSION
 from core.errors import SelfRAGError
 from core.fingerprint import digest, digest_of_code
+from core.version import VERSION
 from models.model_files import CHAT_MODEL
 from models.redaction import Secrets
 from retrieval.filters import Visible

@@ -29,7 +29,7 @@ from app.server.service import Service
 from app.server.sources import Sources
 from app.server.threads import ThreadRuns
 from app.server.threads_api import threads_api
-from app.version import VERSION
+from core.version import VERSION
 
 # FastAPI's own is on where a process or its environment configures OpenTelemetry, and would export what fails.
 NO_TELEMETRY: TelemetryConfig = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}

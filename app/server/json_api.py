@@ -20,9 +20,9 @@ from app.server.names import named
 from app.server.runs import Run, told_of
 from app.server.service import CHOICES, UNNAMED, AskOptions, Service
 from app.server.streams import EventStream, wait_for
-from app.version import VERSION
 from core.text import as_json
 from core.types import Citation, Outcome, Turn
+from core.version import VERSION
 from retrieval.documents.load import SUFFIXES
 
 RAW_BODY = {

@@ -23,9 +23,9 @@ from mcp_types import Tool as ListedTool
 from pydantic import ValidationError
 
 from app.server.names import named
-from app.version import VERSION
 from core.errors import SelfRAGError
 from core.text import as_json, clean, one_line, shortened
+from core.version import VERSION
 
 if TYPE_CHECKING:
     from app.server.mcp.tools import Backend, Report, Tool

@@ -5,7 +5,7 @@ from typing import Any
 
 from app.drawing.svg import PURPOSES
 from app.results.result import SPENT, Result
-from app.version import VERSION
+from core.version import VERSION
 
 
 def keep_to_the_contract(result: Any) -> None:

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from app.drawing.layout import EDGES
-from app.version import VERSION
+from core.version import VERSION
 from tests.command_line import Program
 
 RENT = "When does the tenant pay the monthly rent?"

@@ -13,7 +13,7 @@ import pytest
 from packaging.requirements import Requirement
 
 from app.libraries import SAMPLE
-from app.version import VERSION
+from core.version import VERSION
 from tests.command_line import ROOT, Program
 
 PACKAGES = {path.parent.name for path in ROOT.glob("*/__init__.py")} - {"benchmarks", "deploy", "training", "selfrag"}
