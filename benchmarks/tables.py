@@ -8,7 +8,7 @@
 Thirty tables of 5 to 2,000 rows, of ten kinds of things, five questions each, all drawn by a seed. The tables of one
 half are for tuning, those of the other for the report. The free halves are 40 questions each, of five tables, in other
 words and in five languages; the kinds and these questions, each with its SELECT, are in ``data/tables.json``.
-``--public`` asks of WikiTableQuestions, or of 16 pages of text with a small table each, by an agent who had not seen
+``--public`` asks of WikiTableQuestions, or of 24 pages of text with a small table each, by an agent who had not seen
 the code. Printed are the shares of right answers by kind of question, and of wrong ones that are called grounded;
 ``bench/tables.json`` has them, and ``--out`` each answer.
 """
