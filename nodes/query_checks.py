@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from grounding.amounts import plain_figures
+from grounding.amounts import plain_figures, stated
 from grounding.comparisons import (
     asks_for_difference,
     asks_for_least,
@@ -16,9 +16,11 @@ from grounding.comparisons import (
     counted_things,
     names_alternatives,
     names_figure,
+    needs_all_rows,
 )
+from grounding.dates import YEAR
 from grounding.language import language_of
-from grounding.stems import stems
+from grounding.stems import plain_figure, stems
 from retrieval.tables import NAME, Found, QueryError, Table, only_rows, parsed, run
 
 WORD = re.compile(r"[^\W_]+")
@@ -29,6 +31,7 @@ WHAT_IS_ASKED = re.compile(r"SELECT (\w+) FROM \w+ WHERE (?:.+ AND )?\1 =")  # a
 ORDERED = re.compile(r"\b(?:ORDER BY |MAX\(|MIN\()(\w+)")
 BEFORE_FIGURE = re.compile(r"\s+(?:\(|(?:[^\W\d]+ )?\d).*")  # what is left of Seniors from 67, and of Juniors (4 to 12)
 NEXT = re.compile(r"\bLIMIT \d+ OFFSET\b", re.IGNORECASE)
+COMPARED_FIGURE = re.compile(r"(?:[<>=]|\bBETWEEN|\bAND)\s*(\d+(?:\.\d+)?)\b", re.IGNORECASE)
 ORDERED_ALL = re.compile(r"\bORDER BY (?:(?!LIMIT)[^();])+$")
 GREATEST = re.compile(r"\bDESC(?=(?:\s+LIMIT\s+1)?$)")
 COUNT = re.compile(r"\bCOUNT\(\*\)", re.IGNORECASE)
@@ -111,7 +114,7 @@ def tried(table: Table, query: str, question: str, named: Named) -> tuple[str, F
         query = NEXT.sub("LIMIT 1 OFFSET", query)
     found = run(table, parsed(query, table))
     problem = left_out(table, named, query) or added(question, query, *implied_cells(table, question))
-    problem = problem or other_kind(table, question, found)
+    problem = problem or other_figures(question, query) or other_kind(table, question, found)
     if problem := problem or counted_names(table, named, query) or not_compared(table, question, found, named):
         raise QueryError(problem)
     return query, found
@@ -204,6 +207,14 @@ def added(question: str, query: str, *implied: str) -> str:
     return ""
 
 
+def other_figures(question: str, query: str) -> str:
+    """Say which figure the query compares with that the question does not state, but for 0, 1 and years."""
+    known = stated(question) | plain_figures(question) | {"0", "1"}
+    figures = [plain_figure(one) for one in COMPARED_FIGURE.findall(TEXT.sub("", query))]
+    other = [one for one in figures if one not in known and not YEAR.fullmatch(one)]
+    return f"It compares with {other[0]}, which the question does not name." if other else ""
+
+
 def other_kind(table: Table, question: str, found: Found) -> str:
     """Say how the result differs in kind from what the question asks for."""
     counts = asks_how_many(question) and (len(found.rows) > 1 or WHAT_IS_ASKED.match(found.sql))
@@ -238,6 +249,9 @@ def not_compared(table: Table, question: str, found: Found, named: Named) -> str
     """Say how a query of rows that the question names fails to compare them by the figure that it asks for."""
     if not named.are_compared or found.is_computed:
         return ""
+    asks_for_one = needs_all_rows(question) or names_alternatives(question) or asks_which(question)
+    if len(found.rows) == 1 and not asks_for_one:
+        return "It gives one of those that the question names, where it asks for none of them alone."
     ordered = ORDERED.search(found.sql)
     if not ordered:
         several = names_alternatives(question) and len(found.rows) > 1

@@ -156,6 +156,12 @@ async def test_a_claim_without_a_quote_or_with_a_fact_that_stands_nowhere_is_not
         assert found["quote"] is None
 
 
+async def test_yes_is_no_answer_to_which() -> None:
+    (found,) = await checked("Yes", None, ["It moved: yes."], question="Which club moved?")
+    reason = "It says yes or no, where the question asks which one it is."
+    assert found["verdict"] == verdict("no support", reason=reason)
+
+
 async def test_a_draft_that_only_repeats_the_question_supports_nothing() -> None:
     """A follow-up is compared with what was said alone: a name of the question before it may answer it."""
     text = "The club moved in May."
