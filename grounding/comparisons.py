@@ -58,7 +58,7 @@ RANKED = _compiled(
     "第[二三四]",
 )
 WHICH = re.compile(rf"(?:{ASKED})\b", re.IGNORECASE)
-UNITS = "minutes|hours|days|weeks|months|years|met(?:re|er)s|kilomet(?:re|er)s|km|miles|kilos|kg|pounds|euros?|dollars|points"
+UNITS = "minutes|hours|days|weeks|months|years|met(?:re|er)s|km|miles|kilos|kg|pounds|euros?|dollars|points"
 DIFFERENCE = _compiled(
     rf"difference|many more|much more|(?:many|much) (?:(?:{UNITS}) )?(?:more|less|\w+er)\b[^?]* than|{BY_HOW_MUCH}|"
     "Unterschied|Differenz|différence|diferencia",

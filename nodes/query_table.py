@@ -49,10 +49,11 @@ async def query_table(state: SelfRAGState, services: Services, runtime: Runtime[
     if not found or not verdict or not FITS.is_positive(verdict):
         if not named.are_compared and not needs_all_rows(question) and not (found and found.is_computed):
             return {"table": None, "decided": decided}
-        rows, passages = {identity_of(one) for one in table.passages}, state["passages"]
-        if passages[0]["id"] in rows:  # the table is what the question is about
+        rows = {identity_of(one) for one in table.passages}
+        if state["passages"][0]["id"] in rows:  # the table is what the question is about
             return {"table": within, "decided": decided}
-        return {"table": None, "passages": [one for one in passages if one["id"] not in rows], "decided": decided}
+        read = {key: [one for one in state[key] if one["id"] not in rows] for key in ("passages", "found")}
+        return {"table": None, **read, "decided": decided}
     return _drafted(table, found, verdict, state) | {"decided": decided | {"accepted": True}}
 
 

@@ -12,7 +12,7 @@ from nodes.retrieve import as_passage
 from retrieval.documents.load import parse
 from retrieval.documents.loaded import CELLS, Loaded
 from retrieval.documents.row_files import read_csv
-from tests.scripted import ScriptedCritic, ScriptedGenerator, run_node, state, verdict
+from tests.scripted import ScriptedCritic, ScriptedGenerator, passage, run_node, state, verdict
 from tests.stations import MOST, ORDER, Library
 
 DIFFERENT = "SELECT SUM(platforms) FROM data WHERE station IN ('Alder', 'Birch', 'Cedar')"
@@ -295,6 +295,15 @@ async def test_without_a_query_what_only_all_rows_answer_is_not_read_from_some(
     update = await asked(question, *selects, fits=fits)
     assert "drafts" not in update
     assert (update["table"] is not None) is left
+
+
+async def test_rows_that_are_not_read_come_back_in_no_pair() -> None:
+    library = Library()
+    found = [passage("a"), *map(as_passage, library.passages[:2])]
+    before = state(MOST, table=TableFound(source="stations.csv", number=0), passages=found, found=found)
+    update = await run_node(query_table, before, ScriptedGenerator(selects=["none"]), ScriptedCritic(), library)
+    assert update["table"] is None
+    assert update["passages"] == update["found"] == [passage("a")]
 
 
 async def test_a_result_that_is_too_long_says_how_many_more_there_are() -> None:
