@@ -21,7 +21,8 @@ from grounding.comparisons import (
 from grounding.dates import YEAR
 from grounding.language import language_of
 from grounding.stems import plain_figure, stems
-from retrieval.tables import NAME, Found, QueryError, Table, only_rows, parsed, run
+from retrieval.table_query import NAME, Found, QueryError, only_rows, parsed, run
+from retrieval.tables import Table
 
 WORD = re.compile(r"[^\W_]+")
 SUBQUERY = re.compile(r"\(\s*SELECT\b[^()]*(?:\([^()]*\)[^()]*)*\)", re.IGNORECASE)

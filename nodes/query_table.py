@@ -14,12 +14,15 @@ from nodes.query_checks import Named, hint, named_cells, tried
 from nodes.retrieve import as_passage, each_once, identity_of
 from prompts.delimiters import as_data
 from prompts.query_table import FITS, MAX_TOKENS, NO_QUERY, QUERY_TABLE, REQUERY_TABLE
-from retrieval.tables import DISTINCT, Found, QueryError, Table, figure_text
+from retrieval.table_columns import figure_text
+from retrieval.table_query import Found, QueryError
+from retrieval.tables import Table
 from run.context import Context, Services
 from run.prefetch import PrefetchingRetriever
 from run.state import SelfRAGState, standalone_question
 
 MOST_CITED = 10  # rows
+DISTINCT = 12  # values of a column that are all named to the model
 EXAMPLES = 3  # cells of a column that has too many to name
 LONGEST_SHOWN = 60  # characters of a cell
 NO_WORD = re.compile(r"[\W\d_]+")

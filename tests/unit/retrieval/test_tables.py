@@ -3,12 +3,14 @@ from pathlib import Path
 
 import pytest
 
-from retrieval import tables
+from retrieval import table_query
 from retrieval.documents.load import documents_of, parse
 from retrieval.documents.loaded import Loaded
 from retrieval.documents.row_files import read_csv
 from retrieval.splitter import split
-from retrieval.tables import ROW, Found, QueryError, Table, parsed, run
+from retrieval.table_columns import kind_of
+from retrieval.table_query import ROW, Found, QueryError, parsed, run
+from retrieval.tables import Table
 
 WINES = """Wine,Country,Price (EUR),Bottles,Since
 Alder,France,"1,200.50",3,2021-03-04
@@ -72,7 +74,7 @@ def asked(sql: str, text: str = WINES) -> Found:
     ],
 )
 def test_cells_are_read_as_they_are_written(cells: Sequence[str], values: Sequence[object]) -> None:
-    assert tables.kind_of(cells)[1] == values
+    assert kind_of(cells)[1] == values
 
 
 @pytest.mark.parametrize("last", ["Total:,,5475", "Gesamt,27,5.475"])
@@ -225,7 +227,7 @@ def test_what_is_no_query_of_the_table_is_refused_by_name(sql: str) -> None:
 
 
 def test_a_query_without_end_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tables, "SECONDS", 0.05)
+    monkeypatch.setattr(table_query, "SECONDS", 0.05)
     rows = "".join(f"a{number},{number}\n" for number in range(5_000))
     sql = "SELECT name FROM data WHERE (SELECT COUNT(*) FROM data AS b WHERE b.size > data.size) > 3"
     with pytest.raises(QueryError, match="too long"):

@@ -1,0 +1,194 @@
+"""What the columns of a table hold: figures with their unit, dates, times, durations or texts, as they are written."""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Container, Iterable, Sequence
+from functools import partial
+from itertools import islice
+from typing import Any, Literal, NamedTuple
+
+from core.words import RAISED_DIGITS
+from grounding.amounts import UNITS
+from grounding.dates import NUMERIC, dates
+from grounding.language import SURE, language_of
+from grounding.notes import MARKED
+from grounding.stems import stem
+
+FIGURE = re.compile(  # -$5 and ($5) are as $-5
+    r"(?P<before>[-−(]?)(?P<currency>[$€£¥]|[A-Z]{3}(?=\s))?\s*(?P<sign>[-+−(]?)\s*(?P<figure>[\d.,'’\s]*\d)"
+    r"(?P<power>[Ee][-+]?\d{1,2})?\)?\s*"
+    rf"(?P<unit>[%$€£¥]|(?!{RAISED_DIGITS})[^\W\d]{{1,12}}\.?)?\)?"
+)
+POINTS_THOUSANDS = frozenset("de es it nl pt da tr id".split())  # languages that write 1.234 for a thousand and more
+THOUSANDS = re.compile(r"[^,]*\d(,\d{3})+(?!\d)[^,]*")
+POINTS = re.compile(r"[1-9]\d{0,2}(\.\d{3})*|0")
+GROUPING = {".": re.compile(r"[,'’\s]"), ",": re.compile(r"[.'’\s]")}
+# Of thousands, in India also of hundreds of them: 31.12.2020 is no figure.
+GROUPED = {
+    mark: re.compile(rf"(?:\d*|\d{{1,3}}(?:{apart.pattern}\d{{2,3}})*{apart.pattern}\d{{3}})(?:[{mark}]\d+)?")
+    for mark, apart in GROUPING.items()
+}
+CLOCK = re.compile(r"(\d{1,2})[:h]([0-5]\d)(?::([0-5]\d))?(?: ?([ap])\.?m\.?| ?h| ?Uhr)?", re.IGNORECASE)
+DURATION = re.compile(
+    r"(?:(\d+) ?(?:h|hrs?|hours?|std\.?|stunden?))?,? ?(?:(\d+) ?min(?:s|utes?|uten?|utos?)?\.?)?", re.IGNORECASE
+)
+DASH = re.compile(r"[-–—]+|n\.?/?a\.?", re.IGNORECASE)
+FREE = frozenset("free gratis kostenlos frei gratuit".split())
+IN_BRACKETS = re.compile(r"\(([^()]+)\)")
+UNIT = re.compile("[A-Z]{3}|[%$€£¥]|kWh|km²|m²")
+LONGEST_FIGURE, LONGEST_DAY = 50, 30  # characters of a cell
+SAMPLE = 1_000  # different cells that tell of what kind a column is
+TYPED = 0.9  # of a column's cells, from which it is one of numbers, or of dates
+
+Kind = Literal["number", "date", "text"]
+
+
+class Column(NamedTuple):
+    """A column: as the document names it, as a query does, what it holds, and how it writes a figure, such as £{}."""
+
+    name: str
+    key: str
+    kind: Kind
+    form: str = "{}"
+    mark: str = "."
+    decimals: int = 0
+
+    def text_of(self, value: float) -> str:
+        """Return a figure with the column's unit, decimal mark, and at least so many decimals as each of its cells."""
+        whole, _, part = figure_text(abs(value)).partition(".")
+        part = part.ljust(self.decimals, "0")
+        return ("-" if value < 0 else "") + self.form.format(f"{whole}{self.mark}{part}" if part else whole)
+
+
+def usual_mark(columns: Iterable[tuple[str | None, ...]], text: str) -> str:
+    """Return what stands before the decimals of a table's figures, as its other columns or its language have it."""
+    samples = (list(islice(filter(None, dict.fromkeys(column)), SAMPLE)) for column in columns)
+    has_comma = any(decimal_mark(one) == "," and all(number(cell, ",") is not None for cell in one) for one in samples)
+    return "," if has_comma or language_of(text, SURE) in POINTS_THOUSANDS else "."
+
+
+def kind_of(cells: Sequence[str | None], marks: Container[str] = (), usual_mark: str = ".") -> tuple[Kind, list[Any]]:
+    """Return of what kind a column is, and the values of its cells, None where there is none of that kind.
+
+    A mark behind a cell's figure does not count; a raised figure is one where it is among ``marks``. Figures of several
+    units, as 900 MB and 2 GB, are texts, but 1 h 15 min is one of 75 min. A dash is no cell.
+    """
+    distinct = {cell: None for cell in cells if cell and not DASH.fullmatch(cell)}
+    sample = list(islice(distinct, SAMPLE))
+    mark = decimal_mark(sample, usual_mark)
+
+    def figure(cell: str) -> float | None:
+        if len(sample) > 1 and cell.casefold() in FREE:
+            return 0.0
+        value = number(cell, mark)
+        if value is None and (marked := MARKED.search(cell)) and (marked[1] in marks or not marked[1].isdigit()):
+            return number(cell[: marked.start()], mark)
+        return value
+
+    day_of = partial(day, day_first=is_day_first(sample))
+    kinds: list[tuple[Kind, Callable[[str], Any]]] = [("number", figure), ("date", day_of)]
+    kinds += [("date", partial(clock, parts=parts)) for parts in (2, 3)] + [("number", minutes)]
+    for kind, value_of in kinds if _have_one_unit(sample) else kinds[1:]:
+        if sum(value_of(cell) is not None for cell in sample) >= TYPED * max(len(sample), 1):
+            values = {cell: value_of(cell) for cell in distinct}
+            return kind, [values.get(cell or "") for cell in cells]
+    return "text", list(cells)
+
+
+def form_of(name: str, cells: Iterable[str | None], usual_mark: str) -> tuple[str, str, int]:
+    """Return how most cells write a figure, with what stands before its decimals, and how many each has at least.
+
+    Where they have no unit it is that in brackets behind the column's name.
+    """
+    sample = list(islice(filter(None, dict.fromkeys(cells)), SAMPLE))
+    if not _have_one_unit(sample):
+        return "{} min", ".", 0
+    mark = decimal_mark(sample, usual_mark)
+    matches = [(cell, match) for cell in sample if (match := FIGURE.fullmatch(cell)) and not match["power"]]
+    forms = Counter(
+        f"{cell[match.start('currency') : match.start('figure')] if match['currency'] else ''}{{}}"
+        f"{cell[match.end('figure') : match.end('unit')] if match['unit'] else ''}"
+        for cell, match in matches
+    )
+    form = forms.most_common(1)[0][0] if forms else "{}"
+    if form == "{}" and (unit := IN_BRACKETS.search(name)) and (UNIT.fullmatch(unit[1]) or stem(unit[1]) in UNITS):
+        form = "{} " + unit[1]
+    return form, mark, min((len(match["figure"].partition(mark)[2]) for _, match in matches), default=0)
+
+
+def _have_one_unit(cells: Iterable[str]) -> bool:
+    """True if all cells that are figures with a unit have one, such as day and days, or are ordinals."""
+    matches = (FIGURE.fullmatch(cell) for cell in cells if len(cell) <= LONGEST_FIGURE)
+    units = {(match["unit"] or match["currency"] or "").casefold().rstrip(".") for match in matches if match} - {""}
+    shortest = min(units, key=len, default="")
+    is_plural = len(shortest) > 1 and all(unit.startswith(shortest) for unit in units)
+    return len(units) < 2 or is_plural or units <= {"st", "nd", "rd", "th"}
+
+
+def decimal_mark(cells: Iterable[str], usual: str = ".") -> str:
+    """Return what stands before the decimals of a column's figures: ``.`` or ``,``, as usual where all are as 1.234."""
+    mark = "."
+    matches = (FIGURE.match(cell) for cell in cells if len(cell) <= LONGEST_FIGURE)
+    figures = [match["figure"] for match in matches if match]  # a unit may end with a point
+    if all(map(POINTS.fullmatch, figures)) and any(len(figure) > 3 for figure in figures):
+        return "," if any(len(one) <= 3 or one.count(".") > 1 for one in figures) else usual  # 1.234 beside 567
+    for figure in figures:
+        point, comma = figure.rfind("."), figure.rfind(",")
+        if point >= 0 and comma >= 0:
+            return "." if point > comma else ","
+        if figure.count(".") > 1 or (comma >= 0 and not THOUSANDS.fullmatch(figure)):
+            mark = ","
+    return mark
+
+
+def number(cell: str, mark: str) -> float | None:
+    """Return the value of a cell such as ``1,234.50 EUR``, or ``(5)`` for -5; None if it is no number."""
+    match = FIGURE.fullmatch(cell) if len(cell) <= LONGEST_FIGURE else None
+    if not match or not GROUPED[mark].fullmatch(match["figure"]):
+        return None
+    sign = (match["before"] + match["sign"]).strip("+")
+    if sign.count("(") != cell.count(")"):
+        return None
+    value = float(GROUPING[mark].sub("", match["figure"]).replace(mark, ".") + (match["power"] or ""))
+    return -value if sign else value
+
+
+def minutes(cell: str) -> float | None:
+    """Return how many minutes a cell such as 45 min, 1 h or 1 h 15 min says."""
+    match = DURATION.fullmatch(cell) if any(map(str.isdecimal, cell)) else None
+    return 60 * float(match[1] or 0) + float(match[2] or 0) if match else None
+
+
+def is_day_first(cells: Iterable[str]) -> bool | None:
+    """Return whether the days of a column such as 05.04.2021 begin with the day; None if nothing tells."""
+    for match in filter(None, map(NUMERIC.search, cells)):
+        if match[2] == "." or int(match[1]) > 12:
+            return True
+        if int(match[3]) > 12:
+            return False
+    return None
+
+
+def day(cell: str, day_first: bool | None) -> str | None:
+    """Return the one day that a cell states, as YYYY-MM-DD; ``day_first`` tells which of two readings it is."""
+    full = [one for one in dates(cell) if one.year and one.month and one.day] if len(cell) <= LONGEST_DAY else []
+    if day_first is not None and (match := NUMERIC.search(cell)):
+        full = [one for one in full if one.day == int(match[1 if day_first else 3])]
+    return f"{full[0].year:04}-{full[0].month:02}-{full[0].day:02}" if len(full) == 1 else None
+
+
+def clock(cell: str, parts: int) -> str | None:
+    """Return a time of so many parts, as hours, minutes and seconds, with two digits for each."""
+    match = CLOCK.fullmatch(cell)
+    if not match or (match[3] is None) == (parts == 3):
+        return None
+    hour = int(match[1]) % 12 + (12 if match[4] in "pP" else 0) if match[4] else int(match[1])
+    return ":".join([f"{hour:02}", *filter(None, match.group(2, 3))])
+
+
+def figure_text(value: object) -> str:
+    """Return a figure with at most two decimals, or three significant digits; a text as it is."""
+    if not isinstance(value, float):
+        return str(value)
+    rounded = round(value, 2) if abs(value) >= 1 else float(f"{value:.3g}")
+    return f"{rounded:.2f}".rstrip("0").rstrip(".") if abs(rounded) >= 1 else f"{rounded:g}"

@@ -1,0 +1,304 @@
+"""One SELECT over all rows of a table, which can neither change nor reach anything else."""
+
+import re
+import sqlite3
+import time
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from grounding.names import folded
+from retrieval.table_columns import figure_text
+from retrieval.tables import MOST_ROWS, Table
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+NAME = "data"  # of the table in a query
+ROW = "_row"  # of the column that numbers its rows, from 0
+MOST_SHOWN = 20  # rows of a result
+UNNAMED = "–"  # a group of rows whose cells are empty in the column that they are grouped by
+SECONDS = 2.0  # of a query
+LONGEST_QUERY = 1_000  # characters
+LONGEST_VALUE = 10_000_000  # bytes
+ALLOWED = frozenset("count sum avg total min max round abs lower upper length coalesce substr like".split())
+# A text, or the name of the table, for which the query may have the words of its title.
+TITLE = re.compile(
+    r"('(?:[^']|'')*')|\bFROM(?!\s+data\b)(?:\s+(?!JOIN\b)[\w.-]+)+?(?=\s+(?:WHERE|GROUP|ORDER|LIMIT)\b|\s*(?:[;)]|$))",
+    re.IGNORECASE,
+)
+
+
+class QueryError(Exception):
+    """A query that cannot be run, or finds nothing; the message says why, for whoever writes another."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a query found: a text for each row of its result, and the numbers of the table's rows that carry it.
+
+    ``is_computed`` says that the result is a count, a sum or the like, rather than rows of the table; ``is_figure``
+    that it is one or several figures.
+    """
+
+    sql: str
+    result: list[str]
+    rows: list[int]
+    is_computed: bool
+    is_figure: bool = False
+
+
+def run(table: Table, query: "exp.Select") -> Found:
+    """Run a query that was `parsed` over all rows of a table. Raises `QueryError`."""
+    with closing(sqlite3.connect(":memory:")) as connection:
+        _fill(connection, table)
+        _confine(connection)
+        found = _rows_found(connection, table, query) or _computed(connection, table, query)
+    if not found.rows:
+        raise QueryError("No row meets the condition.")
+    return found
+
+
+def parsed(written: str, table: Table) -> "exp.Select":
+    """Return the one SELECT over one table that the text is. Raises `QueryError`."""
+    import sqlglot  # a tenth of a second, which only questions of tables cost
+    from sqlglot import errors, exp
+
+    if len(written) > LONGEST_QUERY:
+        raise QueryError("The query is too long.")
+    try:
+        statements = sqlglot.parse(TITLE.sub(lambda match: match[1] or f"FROM {NAME}", written), read="sqlite")
+    except (errors.SqlglotError, RecursionError) as error:
+        raise QueryError("That is no SELECT of SQLite.") from error
+    query = statements[0] if len(statements) == 1 else None
+    beyond = (exp.Join, exp.With, exp.SetOperation, exp.Window, exp.Fetch)
+    if not isinstance(query, exp.Select) or not query.args.get("from_") or any(query.find_all(*beyond)):
+        raise QueryError(f"Write one SELECT from {NAME}, without joins.")
+    aliases = {one.alias for one in query.find_all(exp.Table) if one.alias}
+    for one in list(query.find_all(exp.Table)):
+        one.replace(exp.to_table(NAME, alias=one.alias or None))
+    known = {column.key for column in table.columns} | {one.alias for one in query.find_all(exp.Alias)}
+    without_accents = {folded(column.key): column.key for column in table.columns}
+    for column in query.find_all(exp.Column):
+        if column.name.casefold() not in known and (key := without_accents.get(folded(column.name))):
+            column.set("this", exp.to_identifier(key))
+        if column.table and column.table not in aliases:
+            column.set("table", exp.to_identifier(NAME))
+        if column.name.casefold() not in known and not isinstance(column.this, exp.Star):
+            keys = ", ".join(one.key for one in table.columns)
+            raise QueryError(f"There is no column {column.name} in this table, whose columns are {keys}.")
+    if text := _ordered_text(query, table):
+        raise QueryError(f"{text} has texts, which have no sum and no order: use a figure or a date.")
+    return query
+
+
+def _ordered_text(query: "exp.Select", table: Table) -> str:
+    """Return the column of texts that the query adds up, or whose most or least it takes; none is ""."""
+    from sqlglot import exp
+
+    of_texts = {column.key for column in table.columns if column.kind == "text"}
+    taken = [one.this for one in query.find_all(exp.Sum, exp.Avg, exp.Max, exp.Min)]
+    taken += [one for each in query.find_all(exp.Select) if each.args.get("limit") for one, _ in _order(each)]
+    names = (one.name.casefold() for one in taken if isinstance(one, exp.Column))
+    return next((name for name in names if name in of_texts), "")
+
+
+def only_rows(query: "exp.Select", column: str, cells: Sequence[str]) -> str:
+    """Return the query of the rows alone in which the column has one of these cells; so are its extremes.
+
+    Of two rows, that with a lower figure than the other becomes the row with the lowest: so the figure is shown.
+    """
+    from sqlglot import exp
+
+    condition = where.this if (where := query.args.get("where")) else None
+    if len(cells) == 2 and isinstance(condition, exp.LT | exp.GT) and condition.expression.find(exp.Where):
+        is_higher = isinstance(condition, exp.GT)
+        ordered = exp.Ordered(this=condition.this, desc=is_higher, nulls_first=not is_higher)
+        query.set("where", None)
+        query.order_by(ordered, copy=False).limit(1, copy=False)
+    for one in list(query.find_all(exp.Select)):
+        if one is query or any(one.find_all(exp.Max, exp.Min)):
+            one.where(exp.column(column).isin(*cells), copy=False)
+    return query.sql("sqlite")
+
+
+def _rows_found(connection: sqlite3.Connection, table: Table, query: "exp.Select") -> Found | None:
+    """Return the rows that the query selects, with all that tie with the last one; None if it computes anything."""
+    from sqlglot import exp
+
+    extremes = [one for column in query.expressions for one in column.find_all(exp.AggFunc)]
+    if query.args.get("group") or query.args.get("having"):
+        return None
+    shown = [one.unalias() for one in query.expressions]
+    order = _order(query)
+    most, passed = _whole(query, "limit"), _whole(query, "offset") or 0
+    if extremes:
+        one = extremes[0]
+        if len(extremes) > 1 or one not in shown or not isinstance(one, exp.Max | exp.Min):
+            return None
+        order, most = [(one.this, isinstance(one, exp.Max))], 1
+        shown = [one.this if other is one else other for other in shown]
+    if order and most is not None and _names_groups(table, shown):
+        raise QueryError("It orders rows, where it names what several rows share: group them.")
+    by = [one for one, _ in order]
+    shown = [one for one in [*shown, *by] if not isinstance(one, exp.Star)]
+    selected = _of_rows(query, [*by, *shown])
+    if by and most is not None:
+        selected = selected.where(by[0].is_(exp.null()).not_())  # an empty cell is not the least
+    if order:
+        ordered = (exp.Ordered(this=one.copy(), desc=desc, nulls_first=False) for one, desc in order)
+        selected = selected.order_by(*ordered)
+    rows = _fetched(connection, selected.sql("sqlite"))
+    rows = _first(rows[passed:], most, slice(1, 1 + len(by)))
+    texts = [_row_text(table, row[0], shown, row[1 + len(by) :]) for row in rows[:MOST_SHOWN]]
+    return Found(query.sql("sqlite"), texts, [row[0] for row in rows], is_computed=False)
+
+
+def _first(rows: list[tuple[Any, ...]], most: int | None, by: slice) -> list[tuple[Any, ...]]:
+    """Return the first rows of a result, with all that tie with the last one in what they are sorted by."""
+    first = rows[:most]
+    return first + [row for row in rows[len(first) :] if first and row[by] and row[by] == first[-1][by]]
+
+
+def _row_text(table: Table, row: int, shown: "Sequence[exp.Expression]", values: Sequence[object]) -> str:
+    """Return a row of the result: cells as they are written, and what was computed from them."""
+    from sqlglot import exp
+
+    columns = {column.key: index for index, column in enumerate(table.columns)}
+    parts: dict[str, str] = {}
+    for one, value in zip(shown, values, strict=True):
+        if isinstance(one, exp.Column):
+            index = columns[one.name.casefold()]
+            parts[table.columns[index].name] = table.cells[row][index] or ""
+        elif value is not None:
+            parts[one.sql("sqlite")] = _value_text(table, one, value)
+    return table.text_of(row, parts)
+
+
+def _names_groups(table: Table, shown: "Sequence[exp.Expression]") -> bool:
+    """Whether the texts that are shown name groups of rows: none of them tells every row from the others."""
+    names = {one.name.casefold() for one in shown}
+    texts = [index for index, one in enumerate(table.columns) if one.key in names and one.kind == "text"]
+    return bool(texts) and all(len(table.frequent_cells(index)) < len(table.cells) for index in texts)
+
+
+def _of_rows(query: "exp.Select", shown: "Sequence[exp.Expression]") -> "exp.Select":
+    """Return the query of the numbers of the rows that a query reads, and of these expressions. Raises `QueryError`."""
+    from sqlglot import exp
+
+    source = query.args["from_"].this.copy()
+    if not isinstance(source, exp.Table) and [type(one) for one in source.selects] != [exp.Star]:
+        raise QueryError(f"It reads what another query shows: write one SELECT from {NAME}.")
+    selected = exp.select(ROW, *(one.copy() for one in shown)).from_(source)
+    for condition in _parts(query, "where"):
+        selected = selected.where(condition.copy())
+    return selected
+
+
+def _parts(query: "exp.Select", name: str) -> "list[exp.Expression]":
+    """Return the expressions of a clause; none where there is no such clause."""
+    clause = query.args.get(name)
+    return [] if clause is None else clause.expressions or [clause.this]
+
+
+def _order(query: "exp.Select") -> "list[tuple[exp.Expression, bool]]":
+    """Return what a query orders by, and whether from the greatest down. Raises `QueryError`."""
+    return [(_named(query, one.this), bool(one.args.get("desc"))) for one in _parts(query, "order")]
+
+
+def _named(query: "exp.Select", one: "exp.Expression") -> "exp.Expression":
+    """Return what a query orders or groups by, where it names that by an alias or a place. Raises `QueryError`."""
+    from sqlglot import exp
+
+    shown = query.expressions
+    known = {str(place): each.unalias() for place, each in enumerate(shown, 1) if not isinstance(shown[0], exp.Star)}
+    known |= {each.alias.casefold(): each.unalias() for each in shown if each.alias}
+    found = known.get(one.name.casefold(), one) if isinstance(one, exp.Column | exp.Literal) else one
+    if isinstance(found, exp.Literal):
+        raise QueryError(f"It orders or groups by {found.name}: name a column.")
+    return found
+
+
+def _whole(query: "exp.Select", name: str) -> int | None:
+    """Return the whole number that a clause gives; None if it gives none."""
+    clause = query.args.get(name)
+    return int(clause.expression.name) if clause and clause.expression.name.isdecimal() else None
+
+
+def _computed(connection: sqlite3.Connection, table: Table, query: "exp.Select") -> Found:
+    """Return what the query computes, and the rows that it computes it from."""
+    group, by = [_named(query, one) for one in _parts(query, "group")], [one for one, _ in _order(query)]
+    width, end = len(query.expressions), len(query.expressions) + len(by)
+    most, passed = _whole(query, "limit"), _whole(query, "offset") or 0
+    if not group and (most or 1) > 1:
+        raise QueryError(f"LIMIT {most} takes no rows from what is computed of all.")
+    every = query.copy().select(*(one.copy() for one in [*by, *group]))
+    every.set("limit", None)
+    every.set("offset", None)
+    result = _fetched(connection, every.sql("sqlite"))
+    if by and most is not None:
+        result = [row for row in result if None not in (row[width], *row[end:])]
+    result = _first(result[passed:], most, slice(width, end))[:MOST_SHOWN]
+    groups = {row[end:] for row in result}
+    carrying = _fetched(connection, _of_rows(query, group).sql("sqlite"))
+    rows = [row[0] for row in carrying if row[1:] in groups]
+    if all(one is None for row in result for one in row[:width]):
+        raise QueryError("The result is empty.")
+    named = [UNNAMED if one.unalias() in group else None for one in query.expressions]
+    shown = [[name if one is None else one for name, one in zip(named, row, strict=False)] for row in result]
+    texts = [
+        ", ".join(_value_text(table, *one) for one in zip(query.expressions, row, strict=False) if one[1] is not None)
+        for row in shown
+    ]
+    is_figure = all(isinstance(one, int | float) for row in shown for one in row)
+    return Found(query.sql("sqlite"), texts, rows, is_computed=True, is_figure=is_figure)
+
+
+def _value_text(table: Table, one: "exp.Expression", value: object) -> str:
+    """Return a value, a figure as the columns write theirs that it is added up, compared or averaged from."""
+    from sqlglot import exp
+
+    plain = (exp.Sum, exp.Avg, exp.Max, exp.Min, exp.Round, exp.Abs, exp.Coalesce)
+    keys = {each.name.casefold() for each in one.find_all(exp.Column)}
+    columns = {column.form: column for column in table.columns if column.key in keys}
+    is_plain = all(isinstance(each, plain) for each in one.find_all(exp.Func)) and not one.find(exp.Mul, exp.Div)
+    if isinstance(value, int | float) and is_plain and len(columns) == 1:
+        return next(iter(columns.values())).text_of(value)
+    return figure_text(value)
+
+
+def _fetched(connection: sqlite3.Connection, sql: str) -> list[tuple[Any, ...]]:
+    """Return the rows of a query. Raises `QueryError`."""
+    end = time.monotonic() + SECONDS
+    connection.set_progress_handler(lambda: time.monotonic() > end, 10_000)
+    try:
+        return connection.execute(sql).fetchmany(MOST_ROWS)
+    except sqlite3.OperationalError as error:
+        why = "It took too long" if "interrupted" in str(error) else str(error)
+        raise QueryError(f"SQLite cannot run it: {why}.") from error
+    except (sqlite3.DatabaseError, OverflowError) as error:
+        raise QueryError(f"SQLite does not run it: {error}.") from error
+
+
+def _fill(connection: sqlite3.Connection, table: Table) -> None:
+    types = {"number": "REAL", "date": "TEXT COLLATE NOCASE", "text": "TEXT COLLATE NOCASE"}
+    columns = ", ".join(f'"{column.key}" {types[column.kind]}' for column in table.columns)
+    connection.execute(f"CREATE TABLE {NAME} ({ROW} INTEGER PRIMARY KEY, {columns})")
+    marks = ", ".join("?" * (len(table.columns) + 1))
+    rows = ((number, *row) for number, row in enumerate(table.values))
+    connection.executemany(f"INSERT INTO {NAME} VALUES ({marks})", rows)  # noqa: S608 - our own names
+
+
+def _confine(connection: sqlite3.Connection) -> None:
+    """Let queries read the table, call `ALLOWED`, and do nothing else."""
+
+    def allow(action: int, first: str | None, second: str | None, *_: str | None) -> int:
+        reads = action == sqlite3.SQLITE_SELECT or (action == sqlite3.SQLITE_READ and first == NAME)
+        calls = action == sqlite3.SQLITE_FUNCTION and str(second).lower() in ALLOWED
+        return sqlite3.SQLITE_OK if reads or calls else sqlite3.SQLITE_DENY
+
+    connection.commit()
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST_VALUE)
+    connection.setlimit(sqlite3.SQLITE_LIMIT_COMPOUND_SELECT, 1)
+    connection.set_authorizer(allow)
