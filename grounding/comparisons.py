@@ -59,19 +59,18 @@ RANKED = _compiled(
 )
 WHICH = re.compile(rf"(?:{ASKED})\b", re.IGNORECASE)
 UNITS = "minutes|hours|days|weeks|months|years|met(?:re|er)s|km|miles|kilos|kg|pounds|euros?|dollars|points"
-DIFFERENCE = _compiled(
-    rf"difference|many more|much more|(?:many|much) (?:(?:{UNITS}) )?(?:more|less|\w+er)\b[^?]* than|{BY_HOW_MUCH}|"
-    "Unterschied|Differenz|différence|diferencia",
-    "差",
-)
+SUBTRACTED = rf"many more|much more|(?:many|much) (?:(?:{UNITS}) )?(?:more|less|\w+er)\b[^?]* than|{BY_HOW_MUCH}"
+DIFFERENCE = _compiled(rf"difference|Unterschied|Differenz|différence|diferencia|{SUBTRACTED}", "差")
 COUNTED = _compiled(HOW_MANY, "几|多少")
 ADDED = _compiled(TOGETHER, "总|共")
-COMPUTED = _compiled("|".join((HOW_MANY, TOGETHER, ON_AVERAGE, *MOST, *POSITION)), "最|多少|几|总|均|共|首|第一")
+COMPUTED = _compiled(
+    "|".join((HOW_MANY, TOGETHER, ON_AVERAGE, SUBTRACTED, *MOST, *POSITION)), "最|多少|几|总|均|共|首|第一"
+)
 COMPARED = _compiled("|".join(THAN), "超|于|过|比|每|所有")
 
 
 def needs_all_rows(question: str) -> bool:
-    """Whether the question asks for the most, the first, a count, a sum or a mean: only all rows answer it."""
+    """Whether the question asks for the most, the first, a count, sum, difference or mean: only all rows answer it."""
     return COMPUTED.search(question) is not None
 
 

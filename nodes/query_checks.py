@@ -33,6 +33,7 @@ ORDERED = re.compile(r"\b(?:ORDER BY |MAX\(|MIN\()(\w+)")
 BEFORE_FIGURE = re.compile(r"\s+(?:\(|(?:[^\W\d]+ )?\d).*")  # what is left of Seniors from 67, and of Juniors (4 to 12)
 NEXT = re.compile(r"\bLIMIT \d+ OFFSET\b", re.IGNORECASE)
 COMPARED_FIGURE = re.compile(r"(?:[<>=]|\bBETWEEN|\bAND)\s*(\d+(?:\.\d+)?)\b", re.IGNORECASE)
+NOTHING = re.compile(r"\D*0\D*")
 ORDERED_ALL = re.compile(r"\bORDER BY (?:(?!LIMIT)[^();])+$")
 GREATEST = re.compile(r"\bDESC(?=(?:\s+LIMIT\s+1)?$)")
 COUNT = re.compile(r"\bCOUNT\(\*\)", re.IGNORECASE)
@@ -223,7 +224,7 @@ def other_kind(table: Table, question: str, found: Found) -> str:
         return "It gives rows, where the question asks for a number: use COUNT or SUM."
     if found.is_figure and asks_which(question):
         return "It gives a number, where the question asks which one it is."
-    if asks_for_difference(question) and "-" not in found.sql:
+    if asks_for_difference(question) and ("-" not in found.sql or all(map(NOTHING.fullmatch, found.result))):
         return "It gives no difference."
     if asks_for_next(question) and "OFFSET" not in found.sql:
         return "It gives the first, where the question asks for a later one: add OFFSET."

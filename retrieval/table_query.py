@@ -142,7 +142,9 @@ def _rows_found(connection: sqlite3.Connection, table: Table, query: "exp.Select
     if order and most is not None and _names_groups(table, shown):
         raise QueryError("It orders rows, where it names what several rows share: group them.")
     by = [one for one, _ in order]
-    shown = [one for one in [*shown, *by] if not isinstance(one, exp.Star)]
+    # Of several that are named by their cells, the answer says which it is.
+    among = [one.this for each in _parts(query, "where") for one in each.find_all(exp.In)]
+    shown = [one for one in [*shown, *among, *by] if not isinstance(one, exp.Star)]
     selected = _of_rows(query, [*by, *shown])
     if by and most is not None:
         selected = selected.where(by[0].is_(exp.null()).not_())  # an empty cell is not the least

@@ -10,6 +10,7 @@ from grounding.comparisons import (
 )
 
 COMPUTED = [
+    "By how much is Ely dearer than Bath?",
     "Which school has the most pupils?",
     "What is the cheapest wine?",
     "How many contracts are active?",

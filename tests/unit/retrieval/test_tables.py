@@ -112,6 +112,7 @@ def noted(table: Table, sql: str) -> list[str]:
         ("SELECT wine, bottles FROM data ORDER BY 2 DESC LIMIT 1", None, [1, 3]),
         ("SELECT wine, price_eur / bottles AS each FROM data ORDER BY each DESC LIMIT 1", None, [0]),
         ("SELECT wine FROM data ORDER BY bottles, since", None, [0, 1, 3, 2]),
+        ("SELECT bottles FROM data WHERE country IN ('Italy')", ["Dover (Bottles: 12, Country: Italy)"], [3]),
         ("SELECT wine FROM wines of the house WHERE bottles = 3", ["Alder"], [0]),
         ("SELECT MAX(price_eur) FROM data", ["Alder (Price (EUR): 1,200.50)"], [0, 2]),
         ("SELECT wine FROM Old wines WHERE price_eur = (SELECT MIN(price_eur) FROM Old wines)", ["Dover"], [3]),
