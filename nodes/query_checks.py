@@ -19,7 +19,8 @@ from grounding.comparisons import (
     needs_all_rows,
 )
 from grounding.dates import YEAR
-from grounding.language import language_of
+from grounding.language import ENGLISH, language_of, languages_of
+from grounding.numerals import figures_in_full, in_digits
 from grounding.stems import plain_figure, stems
 from retrieval.table_query import NAME, Found, QueryError, only_rows, parsed, run
 from retrieval.tables import Table
@@ -30,7 +31,7 @@ TEXT = re.compile(r"'((?:[^']|'')*)'")
 BEGINNING = 3  # letters by which two words are taken for one: Italian, Italy
 WHAT_IS_ASKED = re.compile(r"SELECT (\w+) FROM \w+ WHERE (?:.+ AND )?\1 =")  # a figure that the question says
 ORDERED = re.compile(r"\b(?:ORDER BY |MAX\(|MIN\()(\w+)")
-BEFORE_FIGURE = re.compile(r"\s+(?:\(|(?:[^\W\d]+ )?\d).*")  # what is left of Seniors from 67, and of Juniors (4 to 12)
+BEFORE_FIGURE = re.compile(r"\s+(?:\(|(?:[^\W\d]+ )?\d).*")  # left out of a name: Seniors from 67, Juniors (4 to 12)
 NEXT = re.compile(r"\bLIMIT \d+ OFFSET\b", re.IGNORECASE)
 COMPARED_FIGURE = re.compile(r"(?:[<>=]|\bBETWEEN|\bAND)\s*(\d+(?:\.\d+)?)\b", re.IGNORECASE)
 NOTHING = re.compile(r"\D*0\D*")
@@ -150,7 +151,9 @@ def left_out(table: Table, named: Named, query: str) -> str:
     """Say what the question names and the query does not: cells of the table, and figures that its titles have not."""
     missing = [cell for cell in named.cells if _misses(query, cell)]
     titles = (str(table.passages[0].metadata.get(one, "")) for one in ("source", "title", "heading"))
-    missing += sorted(plain_figures(named.rest) - plain_figures(" ".join((query, *titles))))
+    others = languages_of([named.rest]) - ENGLISH
+    rest = figures_in_full(named.rest, others) if others else named.rest  # 1.000 is a thousand in German
+    missing += sorted(plain_figures(rest) - plain_figures(" ".join((query, *titles))))
     return f"It leaves out {', '.join(missing)}, which the question names." if missing else ""
 
 
@@ -211,7 +214,7 @@ def added(question: str, query: str, *implied: str) -> str:
 
 def other_figures(question: str, query: str) -> str:
     """Say which figure the query compares with that the question does not state, but for 0, 1 and years."""
-    known = stated(question) | plain_figures(question) | {"0", "1"}
+    known = stated(question) | plain_figures(in_digits(question, languages_of([question]))) | {"0", "1"}
     figures = [plain_figure(one) for one in COMPARED_FIGURE.findall(TEXT.sub("", query))]
     other = [one for one in figures if one not in known and not YEAR.fullmatch(one)]
     return f"It compares with {other[0]}, which the question does not name." if other else ""

@@ -166,6 +166,22 @@ async def test_a_difference_is_of_the_figure_that_the_question_names() -> None:
     assert update["drafts"][0]["text"] == "1000 €"
 
 
+@pytest.mark.parametrize(
+    ("question", "condition", "count"),
+    [
+        ("Wie viele Gemeinden haben mehr als 1.500 Einwohner?", "einwohner > 1500", "2"),
+        ("Wie viele Gemeinden haben mehr als zwanzig Einwohner?", "einwohner > 20", "3"),
+        ("How many towns have more than two thousand residents?", "einwohner > 2000", "2"),
+    ],
+)
+async def test_a_figure_is_compared_with_as_the_language_of_the_question_writes_it(
+    question: str, condition: str, count: str
+) -> None:
+    towns = Library(Loaded(read_csv("Gemeinde;Einwohner\nAach;2.298\nBohl;1.402\nCalw;23.106\n")))
+    update = await asked(question, " ".join(("SELECT COUNT(*) FROM data WHERE", condition)), library=towns)
+    assert update["drafts"][0]["text"] == count
+
+
 async def test_a_row_is_named_without_its_brackets_and_figures_unless_they_tell_it_from_another() -> None:
     fees = "Group,Fee\nSeniors from 67,4\nJuniors (4 to 12),2\nTeam 1,9\nTeam 2,8\n"
     library = Library(Loaded(read_csv(fees)))
