@@ -16,7 +16,7 @@ from app.terminal.screen import Screen
 from core.errors import RequestError
 from core.files import make_private_folder, read_regular, replace_private
 from core.fingerprint import digest
-from core.json_lines import unwritable
+from core.json_lines import writing
 from core.text import as_json, shown
 from evaluation.calibrating import Calibrated, Trial, calibrate, trials_of, usable
 from evaluation.datasets.question_set import load
@@ -170,11 +170,9 @@ async def fit(
 
 def keep_file(path: Path, text: str) -> None:
     """Write a file in place of the one before. Raises `RequestError`."""
-    try:
+    with writing(path):
         make_private_folder(path.parent)
         replace_private({path: text.encode("utf-8", "replace")})
-    except OSError as error:
-        raise unwritable(path, error) from error
 
 
 def keep_labels(path: Path, text: str) -> None:

@@ -58,8 +58,8 @@ RANKED = _compiled(
     "第[二三四]",
 )
 WHICH = re.compile(rf"(?:{ASKED})\b", re.IGNORECASE)
-UNITS = "minutes|hours|days|weeks|months|years|met(?:re|er)s|km|miles|kilos|kg|pounds|euros?|dollars|points"
-SUBTRACTED = rf"many more|much more|(?:many|much) (?:(?:{UNITS}) )?(?:more|less|\w+er)\b[^?]* than|{BY_HOW_MUCH}"
+UNIT_WORDS = "minutes|hours|days|weeks|months|years|met(?:re|er)s|km|miles|kilos|kg|pounds|euros?|dollars|points"
+SUBTRACTED = rf"many more|much more|(?:many|much) (?:(?:{UNIT_WORDS}) )?(?:more|less|\w+er)\b[^?]* than|{BY_HOW_MUCH}"
 DIFFERENCE = _compiled(rf"difference|Unterschied|Differenz|différence|diferencia|{SUBTRACTED}", "差")
 COUNTED = _compiled(HOW_MANY, "几|多少")
 ADDED = _compiled(TOGETHER, "总|共")

@@ -9,7 +9,7 @@ from langchain_core.prompts import ChatPromptTemplate
 from langgraph.runtime import Runtime
 
 from core.errors import ModelError
-from core.types import Candidate, Claim, Draft, Drafted, Passage
+from core.types import UNKNOWN, Candidate, Claim, Draft, Drafted, Passage
 from grounding.answers import both_ways, is_yes_or_no
 from grounding.claims import with_lead_in
 from grounding.compared import Cell, as_table, cells_of, in_rows, things_compared, without_repeats
@@ -202,7 +202,8 @@ def _redraft(write: Callable[..., Awaitable[Draft]], last: Candidate) -> Awaitab
 
 def _complaint(claim: Claim) -> str:
     """Format a failed claim, and why the critic says so, as a line of the redraft's instructions."""
-    reason = claim["verdict"]["reason"] if claim["verdict"]["label"] != "unknown" else ""  # of which a server tells
+    verdict = claim["verdict"]
+    reason = verdict["reason"] if verdict["label"] != UNKNOWN else ""  # that of an unknown one is an error's message
     return as_data(f"- {with_lead_in(claim['text'], claim.get('context', ''))}" + (f" ({reason})" if reason else ""))
 
 

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import islice
 from typing import Any, Literal, NamedTuple
@@ -62,20 +62,20 @@ class Column(NamedTuple):
 
 def usual_mark(columns: Iterable[tuple[str | None, ...]], text: str) -> str:
     """Return what stands before the decimals of a table's figures, as its other columns or its language have it."""
-    samples = (list(islice(filter(None, dict.fromkeys(column)), SAMPLE)) for column in columns)
+    samples = map(_sample, columns)
     has_comma = any(decimal_mark(one) == "," and all(number(cell, ",") is not None for cell in one) for one in samples)
     return "," if has_comma or language_of(text, SURE) in POINTS_THOUSANDS else "."
 
 
-def kind_of(cells: Sequence[str | None], marks: Container[str] = (), usual_mark: str = ".") -> tuple[Kind, list[Any]]:
+def kind_of(cells: Sequence[str | None], marks: Container[str] = (), usual: str = ".") -> tuple[Kind, list[Any]]:
     """Return of what kind a column is, and the values of its cells, None where there is none of that kind.
 
     A mark behind a cell's figure does not count; a raised figure is one where it is among ``marks``. Figures of several
-    units, as 900 MB and 2 GB, are texts, but 1 h 15 min is one of 75 min. A dash is no cell.
+    units, as 900 MB and 2 GB, are texts, but 1 h 15 min is one of 75 min. A dash counts as an empty cell. ``usual``
+    stands before the decimals where all figures are as 1.234.
     """
-    distinct = {cell: None for cell in cells if cell and not DASH.fullmatch(cell)}
-    sample = list(islice(distinct, SAMPLE))
-    mark = decimal_mark(sample, usual_mark)
+    sample = _sample(cells)
+    mark = decimal_mark(sample, usual)
 
     def figure(cell: str) -> float | None:
         if len(sample) > 1 and cell.casefold() in FREE:
@@ -90,20 +90,20 @@ def kind_of(cells: Sequence[str | None], marks: Container[str] = (), usual_mark:
     kinds += [("date", partial(clock, parts=parts)) for parts in (2, 3)] + [("number", minutes)]
     for kind, value_of in kinds if _have_one_unit(sample) else kinds[1:]:
         if sum(value_of(cell) is not None for cell in sample) >= TYPED * max(len(sample), 1):
-            values = {cell: value_of(cell) for cell in distinct}
+            values = {cell: value_of(cell) for cell in _distinct(cells)}
             return kind, [values.get(cell or "") for cell in cells]
     return "text", list(cells)
 
 
-def form_of(name: str, cells: Iterable[str | None], usual_mark: str) -> tuple[str, str, int]:
+def form_of(name: str, cells: Iterable[str | None], usual: str) -> tuple[str, str, int]:
     """Return how most cells write a figure, with what stands before its decimals, and how many each has at least.
 
     Where they have no unit it is that in brackets behind the column's name.
     """
-    sample = list(islice(filter(None, dict.fromkeys(cells)), SAMPLE))
+    sample = _sample(cells)
     if not _have_one_unit(sample):
         return "{} min", ".", 0
-    mark = decimal_mark(sample, usual_mark)
+    mark = decimal_mark(sample, usual)
     matches = [(cell, match) for cell in sample if (match := FIGURE.fullmatch(cell)) and not match["power"]]
     forms = Counter(
         f"{cell[match.start('currency') : match.start('figure')] if match['currency'] else ''}{{}}"
@@ -114,6 +114,15 @@ def form_of(name: str, cells: Iterable[str | None], usual_mark: str) -> tuple[st
     if form == "{}" and (unit := IN_BRACKETS.search(name)) and (UNIT.fullmatch(unit[1]) or stem(unit[1]) in UNITS):
         form = "{} " + unit[1]
     return form, mark, min((len(match["figure"].partition(mark)[2]) for _, match in matches), default=0)
+
+
+def _sample(cells: Iterable[str | None]) -> list[str]:
+    return list(islice(_distinct(cells), SAMPLE))
+
+
+def _distinct(cells: Iterable[str | None]) -> Iterator[str]:
+    """Yield each cell once, without those that are empty or a dash."""
+    return (cell for cell in dict.fromkeys(cells) if cell and not DASH.fullmatch(cell))
 
 
 def _have_one_unit(cells: Iterable[str]) -> bool:

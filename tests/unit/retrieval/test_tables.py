@@ -158,6 +158,7 @@ TARIFFS = "Tarif;Höchstleistung;Beitrag\nBasis;1.000 €;39,90 €\nStadt;2.000
         ("SELECT SUM(beitrag) FROM data", TARIFFS, "220,80 €"),
         ("SELECT MAX(höchstleistung) - MIN(höchstleistung) FROM data", TARIFFS, "2500 €"),  # as the other column tells
         ("SELECT MIN(beitrag) - MAX(beitrag) FROM data", TARIFFS, "-72,60 €"),
+        ("SELECT SUM(höchstleistung) FROM data", TARIFFS + "Gast;9.000 €;–\n", "15500 €"),
         ("SELECT COUNT(beitrag) FROM data", TARIFFS, "3"),
         ("SELECT SUM(beitrag) / 2 FROM data", TARIFFS, "110.4"),
         ("SELECT MAX(beitrag) - MIN(preis) FROM data", "Beitrag,Preis\n2 €,1 kg\n5 €,3 kg\n", "4"),
