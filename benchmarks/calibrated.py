@@ -7,19 +7,17 @@ A set is a folder with ``questions.jsonl`` and ``documents``. The models are the
 and fitted for it, as a user's own file is (``file``); the same judging by a schema, without log-probabilities, as some
 endpoints do (``schema``); and the embedded one whose log-odds of support are halved and raised by 2 (``distorted``).
 For each set and model it prints the abstention F1 at the thresholds of the settings, at the cut of a calibration on
-labels of other documents, at that of labels which the model writes, and at the best cut of all. Replies are kept in
-``--out``: an interrupted run goes on.
+labels of other documents, at the best cut of all, and with ``--unlabelled N`` at that of two questions that the model
+writes about each of N passages. Replies are kept in ``--out``: an interrupted run goes on.
 """
 
 import asyncio
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
-
-from langchain_core.documents import Document
 
 from app.front_door import SelfRAG
 from app.settings import Settings
@@ -27,11 +25,12 @@ from app.terminal.screen import Screen
 from benchmarks.harness import FOLDER, exit_code_of, option_parser, show_progress, write_figures
 from core.errors import RequestError
 from core.types import Verdict
+from evaluation import written_labels
 from evaluation.calibrating import CUTS, Trial, calibrate, f1_of, trials_of, usable
 from evaluation.datasets.question_set import load
 from evaluation.judging.saved_replies import Replies
 from evaluation.recorded_chat import recorded
-from evaluation.written_labels import drawn, written
+from evaluation.written_labels import Written, drawn, written
 from models.calibration import expit, logit
 from models.critic import Critic, FormatSelection
 from models.model_files import CHAT_MODEL, ensure
@@ -67,7 +66,7 @@ MODELS: dict[str, tuple[bool, Callable[[Critic], Critic]]] = {  # whether it is 
 
 def main() -> int:
     """Ask, print a row for each set and model, and write ``bench/calibrated.json``."""
-    parser = option_parser(__doc__, most=150, out=FOLDER / "calibrated", unlabelled=False)
+    parser = option_parser(__doc__, most=150, out=FOLDER / "calibrated", unlabelled=0)
     parser.add_argument("sets", type=Path, nargs="+")
     parser.add_argument("--models", default=",".join(MODELS))
     options = parser.parse_args()
@@ -98,10 +97,10 @@ async def figures_of(folder: Path, name: str, options: Any) -> dict[str, Any]:
             trials = await trials_of(asked, rag.context, examples, progress(folder, name))
             row = scored(trials)
             if options.unlabelled and rag.library:
-                passages = drawn(rag.library.store)
-                row |= await unlabelled(
-                    asked, rag.context, passages, trials, progress(folder, f"{name}, own questions")
-                )
+                said = progress(folder, f"{name}, own questions")
+                written_labels.PASSAGES = options.unlabelled
+                wrote = await written(asked, drawn(rag.library.store), rag.context.k, said)
+                row |= await unlabelled(asked, rag.context, wrote, trials, said)
     return row
 
 
@@ -129,12 +128,11 @@ def scored(trials: Sequence[Trial]) -> dict[str, Any]:
 async def unlabelled(
     services: Services,
     context: Context,
-    passages: Iterator[Document],
+    wrote: Written,
     trials: Sequence[Trial],
     said: Callable[[int, int], None],
 ) -> dict[str, Any]:
     """Return the abstention F1 at the cut of a calibration on questions that the model writes."""
-    wrote = await written(services, passages, context.k, said)
     own = await trials_of(services, context, wrote.examples, said, wrote.withheld)
     row = {"own_questions": len(wrote.examples)}
     try:
