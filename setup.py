@@ -1,4 +1,4 @@
-"""Put all packages below ``selfrag`` in a wheel: beside a project's own ``app`` or ``models`` nothing breaks.
+"""Put all packages below ``selfrag`` in a wheel, so that they cannot clash with a project's own ``app`` or ``models``.
 
 An editable installation leaves them where they are, and `selfrag` finds them there.
 """
@@ -21,21 +21,21 @@ RENAMED = "editable_wheel" not in sys.argv
 
 
 def renamed(text: str) -> str:
-    """Return a module's source with the packages, and the command, as they are called once installed."""
+    """Return a module's source with packages, extras and the command named as they are after installation."""
     text = IMPORTED.sub(r"\1selfrag.", text).replace("python -m app", "self-rag")
     text = EXTRA.sub(r"pip install 'self-rag[\1]'", text)
     return QUOTED.sub(lambda found: f"selfrag.{found[1]}" if is_module(found[1]) else found[1], text)
 
 
 def is_module(name: str) -> bool:
-    """Whether a dotted name is that of a module, and not only of a folder."""
+    """True if a dotted name names a module, and not only a folder."""
     return "." in name and (ROOT / f"{name.replace('.', '/')}.py").is_file()
 
 
 def required(file: str) -> list[str]:
-    """Return what a file of requirements names itself, from the tested versions to the next major ones.
+    """Return the packages that a requirements file lists itself, from the tested version up to the next major one.
 
-    Beside another project's packages exact versions could seldom be installed.
+    Exact versions would seldom fit beside another project's packages.
     """
     lines = (ROOT / file).read_text("utf-8").splitlines()
     return [PINNED.sub(r"~=\1,>=\1\2", line) for line in lines if line and not line.startswith(("#", "-"))]

@@ -1,4 +1,4 @@
-"""``python -m app``."""
+"""Run the command line as ``python -m app``."""
 
 import sys
 

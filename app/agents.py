@@ -1,4 +1,4 @@
-"""Self-RAG for agents of LangChain: a tool that asks, a retriever that grades, and a check of what an agent answers."""
+"""Self-RAG for LangChain agents: a tool that asks, a retriever that grades, and a check of an agent's answers."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
@@ -40,7 +40,7 @@ REDRAFT = (
     "The documents do not support these statements of your answer:\n{failed}\n\nWrite the whole answer again. Correct "
     "or leave out these statements, keep the others, and add nothing that the documents do not state."
 )
-CHECK = "self_rag_check"  # the name of the messages by which an answer goes back to the model
+CHECK = "self_rag_check"  # the name of the messages that send an answer back to the model
 HOLDS = (*LEVELS, NO_CLAIM)
 
 
@@ -51,7 +51,7 @@ class Question(BaseModel):
 
 
 def tool_of(stream: Callable[[str], AsyncGenerator[Event, None]], name: str, description: str | None) -> BaseTool:
-    """Return a tool: its content is the answer with its quotes, its artifact the result as `--json` has it."""
+    """Return a tool: its content is the answer with its quotes, its artifact the result as ``--json`` prints it."""
 
     async def ask(question: str) -> tuple[str, dict[str, Any]]:
         end = await finished(stream(question))
@@ -69,11 +69,11 @@ def tool_of(stream: Callable[[str], AsyncGenerator[Event, None]], name: str, des
 
 
 class GradedPassages(BaseRetriever):
-    """The passages that the first search finds and the critic judges relevant, best first; or the rows of a table that
-    carry what is asked.
+    """A retriever of the passages that the first search finds and the critic judges relevant, best first.
 
-    The metadata has ``source``, ``page``, ``row``, ``title``, ``heading`` where there are, and ``relevance``, the
-    critic's probability. Raises `ModelError` where a failure or a limit may be why there are none.
+    If a table answers the question, they are the rows that carry the answer. The metadata has the other fields of a
+    `Passage` that are known, and ``relevance``, the critic's probability. Raises `ModelError` if none is relevant and
+    the model failed or a limit was reached.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
@@ -113,7 +113,7 @@ def _relevant(state: SelfRAGState) -> list[Document]:
 
 
 class CheckedState(AgentState[Any]):
-    """What the middleware adds to an agent's state: the last answer as a `CheckedText` in JSON, None if that failed."""
+    """An agent's state with its last answer as a `CheckedText` in JSON; None if the check failed."""
 
     checked: NotRequired[dict[str, Any] | None]
 
@@ -121,10 +121,10 @@ class CheckedState(AgentState[Any]):
 class CheckedAnswers(AgentMiddleware[CheckedState, Any]):
     """Checks an agent's final answer against the documents, claim by claim, before the agent ends.
 
-    An answer with a claim that the documents do not support, or contradict, goes back to the model at most ``redrafts``
-    times with these claims named. If it still has one, or one that could not be checked, with ``otherwise`` "mark" each
-    such claim is marked, with "refuse" a sentence takes the answer's place. A check that fails or takes more than
-    ``seconds`` counts as one that supports nothing. What a model streams has not been checked.
+    An answer with claims that the documents contradict or do not support goes back to the model, with these claims
+    named, at most ``redrafts`` times. If such a claim is left, or one that could not be checked, ``otherwise`` "mark"
+    marks each of them, and "refuse" puts a sentence in place of the answer. If the check fails or takes more than
+    ``seconds``, the whole answer counts as not checked. Text that a model streams has not been checked.
     """
 
     state_schema = CheckedState
@@ -137,18 +137,18 @@ class CheckedAnswers(AgentMiddleware[CheckedState, Any]):
         otherwise: Literal["mark", "refuse"] = "mark",
         seconds: float = 120,
     ) -> None:
-        """Check with ``check``, as `SelfRAG.acheck` does."""
+        """Take the function that checks an answer, such as `SelfRAG.acheck`."""
         super().__init__()
         self.check, self.redrafts, self.otherwise, self.seconds = check, redrafts, otherwise, seconds
 
     @hook_config(can_jump_to=["model"])
     def after_model(self, state: CheckedState, runtime: Runtime[Any]) -> dict[str, Any] | None:
-        """As `aafter_model`."""
+        """Do the same as `aafter_model`, for synchronous agents."""
         return in_background(self.aafter_model(state, runtime))
 
     @hook_config(can_jump_to=["model"])
     async def aafter_model(self, state: CheckedState, runtime: Runtime[Any]) -> dict[str, Any] | None:
-        """Check the model's message, unless it calls a tool: the agent goes on, then."""
+        """Check the model's message, unless it calls a tool; return the update of the state, None if there is none."""
         message = state["messages"][-1]
         if not isinstance(message, AIMessage) or message.tool_calls or is_blank(message.text):
             return None
@@ -172,7 +172,7 @@ class CheckedAnswers(AgentMiddleware[CheckedState, Any]):
         return told
 
     def _instead(self, state: CheckedState, checked: CheckedText | None, reason: StopReason) -> dict[str, Any]:
-        """Return what takes the place of an answer that does not hold: the same message with another text."""
+        """Return the update that replaces the text of an answer which did not pass the check."""
         message, asked = state["messages"][-1], _since_the_question(state)[0].text
         if self.otherwise == "refuse":
             text = sentence(asked, "abstained", reason)

@@ -1,4 +1,4 @@
-"""What `calibrate` fitted for a model and a library: kept beside the libraries, and used with these alone."""
+"""Fit, keep and load the calibration of a library; it is used only with the models that it was fitted for."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -40,10 +40,10 @@ WHAT = {
 
 
 class LibraryCalibration(BaseModel, frozen=True, extra="forbid"):
-    """Thresholds and regressions for one library, what they were fitted for, and what they were worth there.
+    """Thresholds and regressions fitted for one library, and how well they did there.
 
-    ``fitted_for`` names the models, the prompts and the critic's own calibration: with others it is not used.
-    ``confidences`` are those of the answers to the labels at the cut, of which at most the share ``risk`` is wrong.
+    ``fitted_for`` names the models, the prompts and the critic's own calibration; with others it is not used.
+    ``confidences`` are those of the labelled questions' answers above the cut; at most the share ``risk`` is wrong.
     """
 
     fitted_for: dict[str, str | None]
@@ -57,11 +57,11 @@ class LibraryCalibration(BaseModel, frozen=True, extra="forbid"):
 
     @property
     def name(self) -> str:
-        """The name in a result: of a library's calibration, and a hash of it."""
+        """The calibration's name in a result: ``library-`` and a hash of it."""
         return f"library-{digest(self.model_dump_json())[:HASH_LENGTH]}"
 
     def over(self, services: Services, settings: Settings) -> Services:
-        """Return the services with it; a threshold that the settings name stays."""
+        """Return the services with this calibration; a threshold that is set in the settings is kept."""
         fits = services.fits.model_copy(update={"support": self.fits.support, "graded": self.fits.graded})
         named = settings.selfrag_threshold_supported is not None
         update = {} if named else {name: getattr(self.thresholds, name) for name in ("supported", "verified")}
@@ -78,7 +78,7 @@ def fitted_for(stamp: Stamp, base: str | None, library: Library, settings: Setti
 def kept_for(
     library: Library, stamp: Stamp, base: str | None, settings: Settings, screen: Screen
 ) -> LibraryCalibration | None:
-    """Return the library's calibration; None if there is none, and with a note if it is of another model."""
+    """Return the library's calibration; None if there is none, or, with a note, if it does not fit these models."""
     path = file_of(library, settings)
     try:
         kept = LibraryCalibration.model_validate_json(read_regular(path, LARGEST))
@@ -99,7 +99,7 @@ def kept_for(
 
 
 def kept_by_settings(library: Library, settings: Settings, screen: Screen) -> LibraryCalibration | None:
-    """As `kept_for`, of the models that the settings name."""
+    """Return the library's calibration as `kept_for` does, for the models that the settings name."""
     return kept_for(library, stamp_of(settings), calibration_name(settings), settings, screen)
 
 
@@ -110,14 +110,14 @@ def with_calibration(services: Services, library: Library, settings: Settings, s
 
 
 def provenance_of(settings: Settings, library: Library) -> Provenance:
-    """Return the stamp and the calibration for an evaluation's records, of the models that the settings name."""
+    """Return the stamp and the calibration of the models that the settings name, for an evaluation's records."""
     kept = kept_by_settings(library, settings, Screen(quiet=True))
     stamp = with_library(stamp_of(settings), library, settings)
     return Provenance(stamp=stamp.model_dump(), calibration=kept.name if kept else calibration_name(settings))
 
 
 def labels_in(path: Path, settings: Settings) -> Dataset:
-    """Return the questions of a file of which it says what is right. Raises `RequestError` where it says so of none."""
+    """Return the questions of a file that have a right answer or are unanswerable. Raises `RequestError` without any."""
     dataset = load(path, _folder(settings) / "documents")
     examples = usable(dataset.examples)
     if not examples:
@@ -139,10 +139,10 @@ async def fit(
     budget: int = UNBOUNDED,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> tuple[Calibrated, list[Trial]]:
-    """Ask the examples, fit, and keep what was fitted if it is better; ``services`` are those without a calibration.
+    """Ask the examples, fit a calibration, and keep it if it is better; ``services`` are those without a calibration.
 
-    Without examples the model writes some. Replies are kept beside it: what was asked before is not asked again. Raises
-    `RequestError` where nothing can be fitted, or the budget is used up, and `ModelError`.
+    Without examples the model writes some. Its replies are kept, so that no question is asked twice. Raises
+    `RequestError` if nothing can be fitted or the ``budget`` of calls is used up, and `ModelError`.
     """
     with Replies(file_of(library, settings).with_suffix(".replies.jsonl")) as replies:
         asking = recorded(services, replies, Calls(budget))
@@ -169,14 +169,14 @@ async def fit(
 
 
 def keep_file(path: Path, text: str) -> None:
-    """Write a file in place of the one before. Raises `RequestError`."""
+    """Write a file, or replace it. Raises `RequestError`."""
     with writing(path):
         make_private_folder(path.parent)
         replace_private({path: text.encode("utf-8", "replace")})
 
 
 def keep_labels(path: Path, text: str) -> None:
-    """Write the model's labels; others, which a person may have corrected, stay beside them. Raises `RequestError`."""
+    """Write the model's labels; earlier ones, which a person may have corrected, are renamed. Raises `RequestError`."""
     with suppress(OSError):
         before = path.read_text(encoding="utf-8", errors="replace")
         if before != text:
@@ -197,12 +197,12 @@ def reset(library: Library, settings: Settings) -> bool:
 
 
 def file_of(library: Library, settings: Settings) -> Path:
-    """Where a library's calibration is kept, with the replies beside it."""
+    """Return the file of a library's calibration; the model's replies are kept beside it."""
     return _folder(settings) / f"{digest(library.store.database.place)[:24]}.json"
 
 
 def labels_file(library: Library, settings: Settings) -> Path:
-    """Where the labels that the model wrote are kept, for a person to correct."""
+    """Return the file of the labels that the model wrote, which a person may correct."""
     return file_of(library, settings).with_suffix(".labels.jsonl")
 
 

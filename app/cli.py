@@ -1,4 +1,4 @@
-"""The command line: what was asked for, and the exit code it ends with. Heavy imports wait until they are needed."""
+"""The command line: parse the arguments, run the command, return its exit code. Heavy imports wait until needed."""
 
 import argparse
 import io
@@ -22,7 +22,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; return the exit code. Errors are one sentence on stderr."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     options: argparse.Namespace | None = None
-    if isinstance(sys.stdout, io.TextIOWrapper):  # what its encoding has no character for is no reason to fail
+    if isinstance(sys.stdout, io.TextIOWrapper):  # a character that its encoding lacks is no reason to fail
         sys.stdout.reconfigure(errors="replace")
     try:
         options = parse(given)
@@ -39,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # The reader left; Python would complain once more when it flushes stdout at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except Exception as error:  # noqa: BLE001 - whatever it is, it is told in a sentence
+    except Exception as error:  # noqa: BLE001 - any error is reported in one sentence
         from app.terminal.screen import print_error
 
         if options is not None and options.debug:
@@ -72,9 +72,9 @@ def _log() -> Iterator[None]:
 
 
 def _leave_if_serving() -> None:
-    """End the process here if it serves the embedded model, which can be stopped between two batches of tokens only.
+    """End the process at once if it runs the embedded model, which can be stopped only between two batches of tokens.
 
-    Nothing is lost with it: what was opened is closed by now, and the server keeps nothing that cannot be read anew.
+    Nothing is lost: files are closed by now, and the model's server keeps nothing that cannot be computed again.
     """
     embedded = sys.modules.get("models.embedded")
     if embedded and embedded.is_serving():
@@ -84,20 +84,20 @@ def _leave_if_serving() -> None:
 
 
 def parse(given: Sequence[str]) -> argparse.Namespace:
-    """The options of one command; a first word that is no command's name begins a question."""
+    """Return the options of one command; if the first word is no command, the words are a question."""
     named = bool(given) and given[0] in PARSERS
     command = given[0] if named else "ask"
     return PARSERS[command]().parse_args(given[1:] if named else given, argparse.Namespace(command=command))
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser whose complaint is one sentence, as every other error is."""
+    """A parser that reports a wrong argument as a `RequestError` of one sentence."""
 
     def error(self, message: str) -> NoReturn:
         raise RequestError(f"{message}; see {self.prog} --help.")
 
     def format_help(self) -> str:
-        """List all options but those of groups with a title, which --help-all lists too."""
+        """Return the help without the options of groups that have a title, which only --help-all lists."""
         groups = self._action_groups
         self._action_groups = groups[:2]
         try:
@@ -114,13 +114,13 @@ class _HelpAll(argparse.Action):
 
 class _Formatter(argparse.HelpFormatter):
     def _fill_text(self, text: str, width: int, indent: str) -> str:
-        """Wrap each line by itself, in a table under the beginning of its second column."""
+        """Wrap each line by itself; a row of a table goes on below the start of its second column."""
         gaps = [(line, re.match(r" +\S.*?  +", line)) for line in text.splitlines()]
         return "\n".join(fill(line, width, subsequent_indent=" " * (gap.end() if gap else 0)) for line, gap in gaps)
 
 
 class Command(NamedTuple):
-    """The help of a command of the module of its name; ``usage`` where it takes more than options."""
+    """The texts of a command's help; ``usage`` is given if it takes more than options."""
 
     description: str
     example: str
@@ -234,7 +234,7 @@ PARSERS = {name: partial(_parser, name) for name in COMMANDS}
 
 
 def _command(name: str) -> Callable[[argparse.Namespace], int]:
-    """Import the function of a command, and no other's."""
+    """Import the module of one command, and return the function that runs it."""
     module = import_module(f".commands.{name}", __package__)
     found: Callable[[argparse.Namespace], int] = getattr(module, "evaluate" if name == "eval" else name)
     return found

@@ -2,7 +2,7 @@
 
 
 class SelfRAGError(Exception):
-    """Base of every error raised on purpose; ``exit_code`` is the command line's."""
+    """Base of every error raised on purpose. ``exit_code`` is the exit code of the command line."""
 
     exit_code = 1
 
@@ -38,7 +38,7 @@ class IndexBusy(RequestError):
 class StoreUnavailable(RequestError):
     """The database of a store cannot be reached now, or has no connection left.
 
-    ``retry_after`` is in how many seconds it is worth another try, where that is known.
+    ``retry_after`` is the number of seconds after which to try again; None if it is unknown.
     """
 
     def __init__(self, message: str, *, retry_after: int | None = None) -> None:

@@ -1,4 +1,4 @@
-"""Open files safely: those that are written are private to the user, those that are read must be regular files."""
+"""Open files safely: written files are private to the user, and only regular files are read."""
 
 import errno
 import json
@@ -17,7 +17,7 @@ _NONBLOCKING = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getat
 
 
 class NotRegularFileError(OSError):
-    """A FIFO, a device or a socket is in the place of a file, or a link in that of one to be written."""
+    """The path is a FIFO, a device or a socket, or a link where links are refused."""
 
     def __init__(self, path: Path, reason: str = "it is not a regular file") -> None:
         super().__init__(errno.EINVAL, reason, str(path))
@@ -51,7 +51,7 @@ def make_private_folder(folder: Path) -> None:
 def make_private(path: Path) -> None:
     """Remove the permissions of group and others from a file or folder that belongs to this user.
 
-    A folder that is read-only for its owner is left as it is, and so is one like ``/tmp``: they are shared on purpose.
+    A folder that is shared on purpose is left as it is: its owner cannot write it, or it is like ``/tmp`` (sticky bit).
     """
     with suppress(OSError):
         found = path.stat(follow_symlinks=False)
@@ -99,16 +99,16 @@ def open_private(path: Path, flags: int) -> int:
 
 
 def write_private(path: Path, data: bytes | memoryview, *, new: bool = False) -> None:
-    """Write a file opened by `open_private`; a ``new`` one raises ``FileExistsError`` if there is any."""
+    """Write a file as `open_private` opens it. With ``new``, raise ``FileExistsError`` if it exists."""
     with os.fdopen(open_private(path, os.O_WRONLY | (os.O_EXCL if new else os.O_TRUNC)), "wb") as file:
         file.write(data)
 
 
 def replace_private(files: Mapping[Path, bytes]) -> None:
-    """Replace private files, each atomically, and none before all have been written.
+    """Replace private files, each atomically, after all new contents have been written to the disk.
 
-    A reader finds either the old file or the new one complete, also after a kill. Raises `NotRegularFileError` rather
-    than replace anything but a regular file, such as a link, and ``OSError``.
+    A reader finds either the old file or the complete new one, even after a kill. Raises `NotRegularFileError` if a
+    link or anything else that is no regular file is in the way, or another ``OSError``.
     """
     parts = {path: path.with_name(f".{path.name}.part") for path in files}
     try:
@@ -128,8 +128,8 @@ def replace_private(files: Mapping[Path, bytes]) -> None:
 def open_regular_descriptor(path: Path, *, follow_links: bool = True) -> int:
     """Open a regular file for reading, without blocking on a FIFO or device; return the descriptor.
 
-    Raises `NotRegularFileError`, or another ``OSError`` if it cannot be opened, also because it became a link and
-    links are not followed.
+    Raises `NotRegularFileError`, or another ``OSError`` if the file cannot be opened. Unless ``follow_links``, a link
+    is refused.
     """
     require_regular(path, follow_links=follow_links)  # checked before opening, too: opening a device can have effects
     nofollow = 0 if follow_links else getattr(os, "O_NOFOLLOW", 0)
@@ -205,6 +205,6 @@ def _is_own(found: os.stat_result) -> bool:
 
 
 def _is_shared(found: os.stat_result) -> bool:
-    """Return True for a folder that its owner may only read, or in which users may only delete what is theirs."""
+    """True for a folder that its owner cannot write, or in which users can delete only their own files (sticky bit)."""
     is_shared = not found.st_mode & stat.S_IWUSR or found.st_mode & stat.S_ISVTX
     return stat.S_ISDIR(found.st_mode) and bool(is_shared)

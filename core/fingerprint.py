@@ -1,4 +1,4 @@
-"""Fingerprint everything an answer depends on; records are reused only if it is the same."""
+"""Fingerprint what an answer depends on; a record is reused only while the fingerprint stays the same."""
 
 import ast
 import hashlib
@@ -35,7 +35,7 @@ def digest_of_code(code: tuple[str, ...], root: Path = ROOT) -> str:
 
 
 def digest(*parts: str) -> str:
-    """Return the SHA-256 of several texts, kept apart, as 64 hexadecimal digits."""
+    """Return the SHA-256 of several texts as 64 hexadecimal digits; it differs if they are split at other places."""
     sum_ = hashlib.sha256()
     for part in parts:
         sum_.update(hashlib.sha256(part.encode("utf-8", "replace")).digest())
@@ -43,7 +43,7 @@ def digest(*parts: str) -> str:
 
 
 def _content(path: Path) -> str:
-    text = path.read_text(encoding="utf-8").replace("selfrag.", "")  # the same installed as in a checkout
+    text = path.read_text(encoding="utf-8").replace("selfrag.", "")  # one digest for an installation and a checkout
     if path.suffix != ".py":
         return text
     tree = ast.parse(text)

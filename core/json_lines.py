@@ -15,8 +15,8 @@ LARGEST = 2_000_000_000  # bytes: the content is kept in memory
 def open_lines(path: Path, start: bytes, accept: Callable[[bytes], bool]) -> tuple[int, int]:
     """Open or create a file to append to; return its descriptor, and how many of its lines ``accept`` refused.
 
-    An unterminated last line is cut off if ``accept`` refuses it and it begins with ``start``, as every line that this
-    program writes; any other is kept and terminated. Raises ``OSError``.
+    A last line without a newline is cut off if ``accept`` refuses it and it begins with ``start``, as all lines that
+    this program writes do. Any other is kept, and a newline added. Raises ``OSError``.
     """
     descriptor = open_private(path, os.O_RDWR | os.O_APPEND)
     try:
@@ -27,7 +27,7 @@ def open_lines(path: Path, start: bytes, accept: Callable[[bytes], bool]) -> tup
 
 
 def append(descriptor: int, line: bytes) -> None:
-    """Write a line durably. Raises ``OSError``."""
+    """Append a line, which ends in a newline, and wait until it is on the disk. Raises ``OSError``."""
     while line:
         line = line[os.write(descriptor, line) :]
     os.fsync(descriptor)
@@ -40,7 +40,7 @@ def unwritable(path: Path, error: OSError) -> RequestError:
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Raise `unwritable` for an ``OSError`` of the block."""
+    """Replace an ``OSError`` in the block by the `RequestError` of `unwritable`."""
     try:
         yield
     except OSError as error:

@@ -15,16 +15,16 @@ class Html(str):
 
 
 def text(value: object) -> Html:
-    """Escape a value; characters that HTML forbids, or that would reorder the text around them, are dropped."""
+    """Escape a value unless it is `Html`; drop characters that HTML forbids or that reorder the text around them."""
     if isinstance(value, Html):
         return value
     return Html(escape(clean(str(value)), quote=True))
 
 
 def tag(name: str, /, *children: object, **attributes: object) -> Html:
-    """Return an element; a child None is skipped, ``class_`` is ``class``, True is an attribute without a value.
+    """Return an element. Children that are None, and attributes that are None or False, are left out.
 
-    Of a number six digits are written.
+    True is an attribute without a value, ``class_`` is ``class``, and a float is written with six significant digits.
     """
     given = "".join(
         f" {key.rstrip('_').replace('_', '-')}"
@@ -43,7 +43,7 @@ def joined(*parts: object) -> Html:
 
 
 def table(names: Iterable[str], *bodies: Html, class_: str | None = None) -> Html:
-    """Return a table with names above its columns, which scrolls sideways, also by keys, where it is too wide."""
+    """Return a table with ``names`` above its columns; one that is too wide scrolls sideways, by keyboard too."""
     head = tag("thead", tag("tr", *(tag("th", name, scope="col") for name in names)))
     return tag("div", tag("table", head, *bodies, class_=class_), class_="wide", tabindex="0")
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:  # the parsing processes have no use for pydantic's types
     from core.types import Citation, Passage
 
 SEPARATOR = " > "
-LONGEST_TITLE = 120  # characters, as of each heading
+LONGEST_TITLE = 120  # characters; of a single heading, too
 LONGEST_HEADING = 300  # characters of the headings above a passage
 
 

@@ -1,4 +1,4 @@
-"""What the nodes of a run decided, and what it cost, in words for a person."""
+"""Describe for a person what each node of a run decided, and what the run cost."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -8,11 +8,11 @@ from core.text import one_line, shortened
 from core.types import Usage, Verdict
 
 FOLLOWS = {"continue": "goes on", "retrieve": "searches again", "end": "ends"}  # after a round of a long answer
-MOST_CHANGES = 4  # of a redraft that are shown
+MOST_CHANGES = 4  # shown of a redraft
 
 
 def describe(node: str, decided: Mapping[str, Any]) -> str:
-    """What a node decided, in a few words on one line."""
+    """Describe what a node decided, in a few words on one line."""
     return one_line(_described(node, decided))
 
 
@@ -53,7 +53,7 @@ def _described(node: str, decided: Mapping[str, Any]) -> str:
 
 
 def _long(decided: Mapping[str, Any]) -> str:
-    """Say what a long answer may cost."""
+    """Describe the limits of a long answer; return "" for a short one."""
     if not (within := decided.get("limits")):
         return ""
     most = f"{within['model_calls']:,} model calls, {within['tokens']:,} tokens and {within['seconds']:,.0f} s"
@@ -61,7 +61,7 @@ def _long(decided: Mapping[str, Any]) -> str:
 
 
 def _accepted(decided: Mapping[str, Any]) -> str:
-    """Whether a draft was accepted or, in a long answer, what was taken of it and what follows."""
+    """Say whether a draft was accepted or, for a long answer, which segments were, and what follows."""
     if decided.get("reconsidered"):
         return "not accepted: the documents are searched after all"
     if "onward" not in decided:
@@ -71,7 +71,7 @@ def _accepted(decided: Mapping[str, Any]) -> str:
 
 
 def _searched_next(decided: Mapping[str, Any]) -> str:
-    """The query, what a name in it stands for, or why there is none."""
+    """Return the next query, with the name that it has in place of a description; or say that there is none."""
     described = decided.get("description")
     if not decided["query"]:
         return f"nothing names “{described}”" if described else "no other query found"
@@ -79,7 +79,7 @@ def _searched_next(decided: Mapping[str, Any]) -> str:
 
 
 def _queried(decided: Mapping[str, Any]) -> str:
-    """The query, and what it gave, or why that is no answer."""
+    """Return the query on a table with its result, or with the reason why that is no answer."""
     if not decided["query"]:
         return "no table to ask"
     why = decided["failed"] or ("" if decided["accepted"] else "not what is asked")
@@ -88,7 +88,7 @@ def _queried(decided: Mapping[str, Any]) -> str:
 
 
 def _compared(decided: Mapping[str, Any]) -> str:
-    """What documents answer that differ, and how many were asked by themselves."""
+    """List the differing answers of documents, or say how many other documents were asked."""
     answers = " | ".join(f"“{shortened(one['answer'], 60)}”" for one in decided["answers"])
     if answers:
         return f"{len(decided['answers'])} answers differ: {answers}"
@@ -96,7 +96,7 @@ def _compared(decided: Mapping[str, Any]) -> str:
 
 
 def _drafted(decided: Mapping[str, Any]) -> str:
-    """What was drafted: of a redraft what it changed, of several drafts the beginning of each."""
+    """Return the changes of a redraft, the beginning of a draft, or the beginning of each of several."""
     if decided["redraft"]:
         changes = decided.get("changes") or []
         return "redraft: " + (
@@ -116,13 +116,13 @@ def _change(one: dict[str, str]) -> str:
 
 
 def drafts_of(node: str, decided: Mapping[str, Any]) -> list[str]:
-    """Each draft of a round that wrote several, uncut."""
+    """Return each draft of a round that wrote several, not shortened; nothing for a single draft."""
     texts = decided.get("texts") or []
     return texts if node == "generate" and len(texts) > 1 else []
 
 
 def segments_of(node: str, decided: Mapping[str, Any]) -> list[str]:
-    """Each segment of a long answer that was accepted, uncut, with its quotes and where they stand."""
+    """Return each accepted segment of a long answer, not shortened, with its quotes and their places."""
     return [
         " ".join([one["text"], *(f"[{place_of(quote)}: “{quote['quote']}”]" for quote in one["quotes"])])
         for one in (decided.get("segments") or [] if node == "select" else [])
@@ -130,7 +130,7 @@ def segments_of(node: str, decided: Mapping[str, Any]) -> list[str]:
 
 
 def verdicts_of(node: str, decided: Mapping[str, Any]) -> list[str]:
-    """Each verdict of a node, uncut: its label, how sure, what it judges, and why."""
+    """Return each verdict of a node, not shortened: its label, its probability, what it judges, and why."""
     match node:
         case "decide":
             if "verdict" in decided:
@@ -149,7 +149,7 @@ def verdicts_of(node: str, decided: Mapping[str, Any]) -> list[str]:
 
 
 def summary(node: str, decided: Mapping[str, Any]) -> str:
-    """What a node decided, shorter than `describe`: verdicts without what they judge."""
+    """Summarise what a node decided, shorter than `describe`: verdicts without what they judge."""
     if not decided.get("stop"):
         match node:
             case "decide" if "verdict" in decided:
@@ -168,7 +168,7 @@ def summary(node: str, decided: Mapping[str, Any]) -> str:
 
 
 def _grouped(verdicts: Iterable[Verdict]) -> str:
-    """The verdicts by label, each with its probability where there is one."""
+    """List the verdicts by label, with their probabilities, or their number where the model gave none."""
     groups: dict[str, list[str]] = {}
     for verdict in verdicts:
         groups.setdefault(verdict["label"].removesuffix(" supported"), []).append(_sure(verdict))
@@ -184,7 +184,7 @@ def _explained(verdict: Verdict, judged: str = "") -> str:
 
 
 def said(verdict: Verdict, *, why: bool = True) -> str:
-    """A verdict in a few words: its label, how sure, and ``why``."""
+    """Put a verdict in a few words: its label, its probability and, if ``why``, the reason."""
     reason = f" ({verdict['reason']})" if why and verdict["reason"] else ""
     return f"{verdict['label']}{_sure(verdict)}{reason}"
 
@@ -196,7 +196,7 @@ def _sure(verdict: Verdict) -> str:
 
 
 def spent(usage: Usage, seconds: float) -> str:
-    """What a run cost, in a line."""
+    """Describe what a run cost, on one line."""
     about = "about " if usage["estimated"] else ""
     cached = f" ({usage['cached_input_tokens']:,} from the cache)" if usage["cached_input_tokens"] else ""
     return (

@@ -1,4 +1,4 @@
-"""Strip or escape invisible characters, which can carry instructions to a model or control a terminal."""
+"""Clean, escape and shorten text. Invisible characters can carry instructions to a model or control a terminal."""
 
 import json
 import os
@@ -46,7 +46,7 @@ def clean(text: str) -> str:
 def one_line(text: str) -> str:
     """Return ``clean`` text on one line, stripped.
 
-    Runs of more than two spaces become one: in a terminal they could push what follows to the start of a line.
+    White space becomes one space; only two spaces stay two. More could push text to the next line of a terminal.
     """
     return _WHITE.sub(lambda match: "  " if match.group() == "  " else " ", clean(text)).strip()
 
@@ -57,7 +57,7 @@ def is_blank(text: str) -> bool:
 
 
 def without_surrogates(text: str) -> str:
-    """Replace lone surrogates, which JSON and arguments can hold but no encoding can write, and strip white space."""
+    """Strip white space, and replace lone surrogates, which JSON and arguments can hold but no encoding can write."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").strip()
 
 
@@ -77,8 +77,7 @@ def path_text(path: str | Path) -> str:
 def shown(path: str | Path) -> str:
     """Return a path for a message, on one line and without invisible characters.
 
-    One with a colon and a space stands in quotation marks: a file named ``note: x.pdf`` at the beginning of a message
-    is not taken for a note.
+    A path with a colon and a space is quoted: else a file named ``note: x.pdf`` would read like a note.
     """
     line = path_text(path)
     return f"'{line}'" if ": " in line else line
@@ -104,13 +103,13 @@ def shortened_in_the_middle(text: str, most: int) -> str:
 
 
 def first_line(written: str, label: re.Pattern[str]) -> str:
-    """Return the first line that a model wrote, without a bullet, the ``label`` before it, and quotation marks."""
+    """Return the first line that a model wrote, without its bullet, the ``label`` before it, and quotation marks."""
     line = next((line.strip() for line in written.splitlines() if line.strip()), "")
     return " ".join(label.sub("", _BULLET.sub("", line)).strip("\"'`“”‘’ ").split())
 
 
 def with_tables(text: str) -> Iterator[str | list[list[str]]]:
-    """Yield the parts of an answer: texts, and the rows of the tables between them, the first of them the names."""
+    """Yield the parts of an answer in order: a text as it is, a table as its rows, of which the first is the header."""
     end = 0
     for table in TABLE.finditer(text):
         if before := text[end : table.start()].strip("\n"):

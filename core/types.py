@@ -28,14 +28,14 @@ StopReason = Literal[
 ]
 SupportLevel = Literal["fully", "partially", "no"]
 LimitReason = Literal["limit_calls", "limit_tokens", "limit_seconds"]
-Naming = Literal["before a draft", "after a draft"]  # when to look for the name; the second, where all drafts failed
+Naming = Literal["before a draft", "after a draft"]  # when to look for a name: "after", if all drafts failed
 UNKNOWN = "unknown"
 
 
 class Verdict(TypedDict):
     """A critic's label, with the probability of each label if the model gave them.
 
-    ``reply`` is the word that the model chose if several mean the label: `decide` makes a reason of it, and drops it.
+    ``reply`` is the word that the model chose, if several words mean the label; `decide` makes it the reason.
     """
 
     label: str
@@ -73,11 +73,11 @@ class Quote(TypedDict):
 class Claim(TypedDict):
     """One statement of a draft, its verdict (ISSUP) and the quote that supports it, if any.
 
-    ``text`` is a verbatim slice of the draft; ``context`` is what it needs to be understood: the line that
-    introduces a list, the header of a table, or the sentence to which its pronoun refers. ``second_quote`` is of
-    another passage, and there only if the claim rests on both. ``row_quotes`` are of
-    the other rows of a table that carry what was computed from them. ``conditions`` are the sentences of the quote's
-    passage that put a condition on it and that the claim does not state.
+    ``text`` is a verbatim slice of the draft. ``context`` is what a reader needs to understand it: the line that
+    introduces a list, the header of a table, or the sentence to which its pronoun refers. ``second_quote`` is from
+    another passage; only a claim that rests on both passages has it. ``row_quotes`` are from further rows of a table:
+    those from which the claim was computed. ``conditions`` are sentences of the quote's passage that limit the claim
+    and that the claim does not state.
     """
 
     text: str
@@ -90,9 +90,9 @@ class Claim(TypedDict):
 
 
 class Subject(TypedDict):
-    """What a question only describes: its name by a passage, and the question that is left with the name in its place.
+    """The name of something that a question only describes, and the quote that gives it.
 
-    ``asked`` is the question that the name answers.
+    ``asked`` is the question that the name answers; ``question`` is the first one with the name for the description.
     """
 
     description: str
@@ -105,9 +105,9 @@ class Subject(TypedDict):
 
 
 class TableFound(TypedDict):
-    """A table that a search found rows of: its document, its number there, and whether it is asked before any text.
+    """A table some of whose rows a search found; ``source`` is its document, ``number`` its number there.
 
-    It is ``is_best`` where half of the passages or the best one are rows of it.
+    ``is_best`` if the best passage or half of them are its rows: it is then asked before the passages are graded.
     """
 
     source: str
@@ -116,7 +116,7 @@ class TableFound(TypedDict):
 
 
 class Queried(TypedDict):
-    """The query whose result is the answer, over how many rows of which document, and how many carry it."""
+    """The query whose result is the answer. It ran over ``rows`` rows of ``source``; ``carried_by`` of them support it."""
 
     sql: str
     source: str
@@ -134,9 +134,9 @@ class Draft(TypedDict):
 
 
 class Segment(TypedDict):
-    """What a long answer took of one draft: the claims that are supported and say something new.
+    """The part of one draft that a long answer accepted: claims that are supported and say something new.
 
-    ``drafted`` is the draft as it was written, ``text`` what stands in the answer, of which each claim is a slice.
+    ``drafted`` is the whole draft. ``text`` is the part in the answer; each claim is a slice of it.
     """
 
     drafted: str
@@ -172,9 +172,9 @@ class Candidate(TypedDict):
 
 
 class CandidateRecord(TypedDict):
-    """A candidate as it is kept for the result, with its passages by id.
+    """A candidate as the result keeps it, with its passages by id.
 
-    ``round`` counts from 1; ``tier`` is the first part of its rank. ``finish`` sets ``chosen`` and ``reason``.
+    ``round`` counts from 1; ``tier`` is the first number of its rank. ``finish`` sets ``chosen`` and ``reason``.
     """
 
     round: int
@@ -193,7 +193,7 @@ class CandidateRecord(TypedDict):
 
 
 class DocumentAnswer(TypedDict):
-    """What one document by itself answers, in a few words of it; its verdict (ISSUP) and the quote that supports it."""
+    """The short answer that one document by itself gives, its verdict (ISSUP) and the quote that supports it."""
 
     answer: str
     verdict: Verdict
@@ -201,7 +201,7 @@ class DocumentAnswer(TypedDict):
 
 
 class Conflict(TypedDict):
-    """One of the answers that documents disagree on, and the ids of its citations, one for each document."""
+    """One of several answers that differ, and the ids of its citations, one for each document that gives it."""
 
     answer: str
     citations: list[int]
@@ -242,9 +242,9 @@ class Step(TypedDict):
 
 
 class Turn(TypedDict):
-    """A question of a conversation as it was said, what it was taken to mean by itself, and how it was answered.
+    """A question of a conversation as the user asked it, what it means without the conversation, and its answer.
 
-    ``outcome`` is None if it is not known, as of an answer that another program gave.
+    ``outcome`` is None if it is unknown, as for an answer that another program gave.
     """
 
     question: str

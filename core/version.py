@@ -1,3 +1,3 @@
-"""The version, which is also that of the package."""
+"""The version of the program and of the package."""
 
 VERSION = "0.1.0"

@@ -1,4 +1,4 @@
-"""What the program itself says in place of an answer or beside it, in the languages of questions."""
+"""The program's own sentences, which stand in place of an answer or beside it, in the languages of questions."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,15 +8,14 @@ from core.types import StopReason
 
 @dataclass(frozen=True)
 class Wording:
-    """The fixed texts of one language.
+    """The fixed texts of one language, with the names of what is filled in.
 
-    ``unanswered`` and ``no_answer`` take the question as ``asked`` and one of ``why``; ``failed``, which stands in its
-    place, the ``claim`` that the documents do not fully support; ``left_out`` several ``claims``, each ``quoted``.
-    ``more`` takes the ``count`` of documents that are not named, ``condition`` a sentence of a document, ``nearest``
-    one as ``quote`` and its ``place``, ``queried`` the ``sql`` over all ``rows`` of a ``source``, ``who_or_what`` and
-    ``meant`` what a question has ``described``, the second with its ``name``, ``cell`` a ``point`` of a ``thing`` that
-    is compared. ``unread`` says how many of all ``passages`` of a ``source`` were ``read``. ``marks``, by the label of
-    a claim, stand after it.
+    ``unanswered`` and ``no_answer`` take the question as ``asked``, and ``why``: one of the texts of that name, or
+    ``failed`` with the ``claim`` that is not fully supported. ``left_out`` takes ``claims``, each in ``quoted``;
+    ``more`` the ``count`` of documents not named; ``condition`` a sentence of a document; ``nearest`` a ``quote`` and
+    its ``place``; ``queried`` the ``sql``, its ``source`` and the number of ``rows``; ``who_or_what`` what the question
+    ``described``, ``meant`` its ``name`` too; ``cell`` a ``point`` of a compared ``thing``; ``unread`` how many of the
+    ``passages`` of a ``source`` were ``read``. ``marks`` has, by label, what is written after a claim.
     """
 
     unanswered: str

@@ -1,4 +1,4 @@
-"""What counts as a word: English stop words, and pairs of characters where words are not spaced."""
+"""Split text into words, and Chinese, Japanese and Korean text into pairs of characters; list English stop words."""
 
 import re
 
@@ -23,7 +23,7 @@ _RUNS = re.compile(f"({CJK.pattern}+)")
 
 
 def words_of(text: str) -> list[str]:
-    """Return the words of a text, a run of Chinese, Japanese or Korean as its overlapping pairs of characters.
+    """Return the words of a text. A run of Chinese, Japanese or Korean gives its overlapping pairs of characters.
 
     A run of one character is a word.
     """
@@ -31,7 +31,7 @@ def words_of(text: str) -> list[str]:
 
 
 def pairs_of(*texts: str | None) -> str | None:
-    """Return all words with a Chinese, Japanese or Korean character as pairs of characters, spaced; None if none."""
+    """Return all Chinese, Japanese and Korean words as pairs of characters, joined by spaces; None if there are none."""
     found = (word for text in texts if text and CJK.search(text) for word in _WORD.findall(text) if CJK.search(word))
     return " ".join(term for word in found for term in _terms(word)) or None
 

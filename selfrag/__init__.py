@@ -1,6 +1,6 @@
 """Self-RAG: answers from your own documents that are grounded in quoted passages, or an honest no.
 
-Installed, all packages are below this one. In a checkout they stand beside it, and `selfrag.graph` is `graph` itself.
+Once installed, all packages are below this one. In a checkout they are beside it, and `selfrag.graph` is `graph`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class _Beside(Loader):
-    """Finds a package of a checkout under both names, as one module."""
+    """Imports ``selfrag.graph`` in a checkout as ``graph`` itself, so that each module is loaded once."""
 
     @classmethod
     def find_spec(cls, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:

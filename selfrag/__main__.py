@@ -1,4 +1,4 @@
-"""``python -m selfrag``."""
+"""Run the command line as ``python -m selfrag``."""
 
 import sys
 

@@ -61,11 +61,11 @@ async def check_text(
     progress: Callable[[int, int], None] | None = None,
     cached: Check | None = None,
 ) -> CheckedText:
-    """Check the claims of a text, without its invisible characters, at most ``at_once`` at a time.
+    """Check the claims of a text, at most ``at_once`` at a time. Invisible characters are removed from it.
 
-    ``headings`` are spans of the text that are none of its sentences. ``cached`` may give a claim's result without the
-    call that it is given, as one that was kept. Raises `NothingToCheckError` for a text without a
-    sentence, `RequestError` for one with too many, and `ModelError`.
+    ``headings`` are the spans of headings, which are not checked. ``cached`` is given a claim and the call that checks
+    it; it may return a result that it kept instead of making the call. Raises `NothingToCheckError` for a text without
+    a sentence, `RequestError` for one with too many, and `ModelError`.
     """
     began, text = time.monotonic(), clean(text)
     found = await off_loop(len(text), checkable, text, headings)
@@ -87,7 +87,7 @@ async def check_text(
 
 @dataclass(frozen=True)
 class ClaimChecked:
-    """One more of ``total`` claims is checked."""
+    """``done`` of ``total`` claims are checked."""
 
     done: int
     total: int
@@ -96,9 +96,9 @@ class ClaimChecked:
 async def check_events(
     check: Callable[[Callable[[int, int], None]], Coroutine[Any, Any, CheckedText]],
 ) -> AsyncGenerator[ClaimChecked | CheckedText, None]:
-    """Yield what ``check``, which is given where to report its progress, does, at last the checked text.
+    """Yield the progress of ``check``, then the checked text; ``check`` is given a function to report its progress to.
 
-    Closing the generator ends it.
+    Closing the generator cancels the check.
     """
     events: asyncio.Queue[ClaimChecked | None] = asyncio.Queue()
     async with meanwhile(check(lambda done, total: events.put_nowait(ClaimChecked(done, total)))) as (checking,):

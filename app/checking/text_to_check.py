@@ -1,4 +1,4 @@
-"""Read a text that is to be checked, in the sandbox that documents are read in."""
+"""Read a text that is to be checked, in the sandbox in which documents are read."""
 
 import os
 import sys
@@ -16,16 +16,16 @@ LARGEST = 20_000_000  # bytes of standard input
 
 
 class TextToCheck(NamedTuple):
-    """The text of a file as it was read, pages apart by a blank line, and the spans of its headings."""
+    """The text of a file with a blank line between pages, and the spans of its headings."""
 
     text: str
     headings: list[tuple[int, int]]
 
 
 def read_text(path: Path) -> TextToCheck:
-    """Read a document of any kind that `index` reads, or ``-``, standard input, as Markdown.
+    """Read a document of any kind that ``index`` reads; ``-`` is standard input, as Markdown.
 
-    Raises `RequestError` for one that cannot be read.
+    Raises `RequestError` if it cannot be read.
     """
     if str(path) != STDIN:
         return _read(path)

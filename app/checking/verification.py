@@ -1,4 +1,4 @@
-"""Check sentences that somebody wrote against the documents: each by a search of its own, without a draft."""
+"""Check sentences that somebody wrote against the documents. Each has a search of its own, and no draft is written."""
 
 from collections.abc import Sequence
 
@@ -24,7 +24,7 @@ from prompts.grade_documents import RELEVANCE
 from run.candidates import is_supported
 from run.context import Context, Services
 
-WEIGHTS = (1.0, 0.5)  # of the search for a sentence, and of that with its subject or for its question
+WEIGHTS = (1.0, 0.5)  # of the search for a sentence, and of the one with its subject or for its question
 CONTRADICTED, NO_CLAIM = "contradicted", "no claim"
 
 
@@ -40,7 +40,7 @@ def require_claim(claim: str) -> str:
 class VerifiedClaim(JudgedClaim):
     """A sentence and what the documents say of it, by itself or as an answer to ``question``.
 
-    ``label`` is that of an answer's claim, ``contradicted`` where a passage says otherwise, or ``no claim``;
+    ``label`` is one that a claim of an answer can have, ``contradicted`` if a passage says otherwise, or ``no claim``;
     ``citations`` are the quotes that support or contradict it.
     """
 
@@ -51,10 +51,10 @@ class VerifiedClaim(JudgedClaim):
 async def verify(
     one: Checkable, services: Services, context: Context, question: str | None = None
 ) -> tuple[VerifiedClaim, Usage]:
-    """Search for a sentence, by itself and with its subject, check it against what is found, and say what it cost.
+    """Search for a sentence, by itself and with its subject, check it against what is found, and return its cost too.
 
-    With a ``question`` that it answers, that is searched for too, and the sentence is judged as the graph judges a
-    claim of an answer. Raises `ModelError` when the model fails or a limit of the context is reached.
+    With a ``question`` that it answers, the second search is for the question, and the sentence is judged as the graph
+    judges a claim of an answer. Raises `ModelError` when the model fails or a limit of the context is reached.
     """
     context = services.completed(context)
     limits = context.effective_limits
@@ -77,7 +77,7 @@ async def verify(
 async def passages_for(
     one: Checkable, services: Services, context: Context, question: str | None = None
 ) -> list[Passage]:
-    """Return at most ``k`` passages for the sentence by itself and with its subject or its question, best first."""
+    """Return at most ``k`` passages, best first, of the searches for the sentence and for its subject or question."""
     whole = " ".join(part for part in (one.statement.context, one.statement.text) if part)
     other = question or (f"{one.subject}: {whole}" if one.subject else "")
     queries = [whole, other] if other else [whole]
@@ -88,10 +88,10 @@ async def passages_for(
 
 
 async def verdict_on(one: Statement, passages: list[Passage], services: Services, context: Context) -> Claim:
-    """Return a claim without a question as the critic judges it, or contradicted where a sentence says otherwise.
+    """Let the critic judge a claim without a question; it is contradicted if a sentence of the passages says otherwise.
 
-    The critic reads the passage that has most of the claim's words. What it finds supported is contradicted only if the
-    quote lacks a figure or a name of the claim.
+    The critic reads the passage that has most of the claim's words. A claim that it finds supported is looked at again
+    only if the quote lacks a figure or a name of the claim.
     """
     whole = with_lead_in(one.text, one.context)
     size = len(whole) + sum(len(passage["text"]) for passage in passages)
@@ -109,7 +109,7 @@ async def verdict_on(one: Statement, passages: list[Passage], services: Services
 async def verdict_on_answer(
     one: Statement, question: str, passages: list[Passage], services: Services, context: Context
 ) -> Claim:
-    """Return a claim as the graph judges that of an answer, or contradicted if unsupported and denied by a sentence.
+    """Judge a claim as the graph does in an answer; it is contradicted if it is unsupported and a sentence denies it.
 
     It is judged by the passages that are relevant to the question, or by all if none is.
     """
@@ -134,7 +134,7 @@ async def _contradicted(claim: Claim, whole: str, passages: Sequence[Passage]) -
 
 
 def _nearest(claim: str, passages: Sequence[Passage]) -> list[Passage]:
-    """Return the passage that has most of the claim's words, of equal ones the one that the search ranks first."""
+    """Return, as a list, the passage that has most of the claim's words, of equal ones the first."""
     wanted = stems(claim)
     return sorted(passages, key=lambda one: -coverage(wanted, stems(stated_by(one))))[:1]
 
@@ -146,7 +146,7 @@ def _quoted(quote: Quote, passages: Sequence[Passage]) -> Passage:
 
 
 def verified(claim: Claim, passages: Sequence[Passage], question: str | None = None) -> VerifiedClaim:
-    """Return the claim with the citations of its quotes, numbered from 1."""
+    """Return the claim; if it is supported or contradicted, with the citations of its quotes, numbered from 1."""
     by_id, citations = {one["id"]: one for one in passages}, list[Citation]()
     if is_supported(claim) or claim["verdict"]["label"] == CONTRADICTED:
         for quote in quotes_of(claim):

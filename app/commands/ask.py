@@ -23,7 +23,7 @@ from run.initial_state import require_question
 if TYPE_CHECKING:  # a single question needs no database
     from app.conversations.answering import NotKept
 
-# The thresholds that an option sets; the last one holds for a claim that is checked by itself, too.
+# The option that sets each threshold; "verified" is for a claim that is checked by itself.
 THRESHOLDS = {
     "retrieve": "retrieve_threshold",
     "relevant": "relevance_threshold",
@@ -79,7 +79,7 @@ def check(question: str, options: argparse.Namespace) -> None:
 
 
 def context_of(options: argparse.Namespace) -> Context | None:
-    """What the options say of a question, and no more: they beat the settings. Raises `RequestError`."""
+    """Return a context of the options given, which beat the settings; None if none is given. Raises `RequestError`."""
     named = {name: getattr(options, name) for name in OF_A_QUESTION}
     given = {name: value for name, value in named.items() if value is not None}
     if options.weights:
@@ -108,7 +108,7 @@ def filter_of(options: argparse.Namespace) -> Filter | None:
 
 
 def shows_drafts(rag: SelfRAG, options: argparse.Namespace, screen: Screen) -> bool:
-    """Return whether to stream drafts: not where several are written at once, which would mix on the screen."""
+    """True if drafts are to be streamed; several that are written at once would mix on the screen."""
     return screen.live and not options.no_stream and rag.context.strategy == "combined"
 
 

@@ -24,13 +24,13 @@ from evaluation.records import Example
 from evaluation.reporting import calibration_page as page
 from evaluation.written_labels import PASSAGES
 
-# Of a question: with what only some of the cuts make, and without what a cache holds.
+# Of a question: with the calls that only some of the cuts make, and as if no cache saved any.
 CALLS, TOKENS, WRITING = 7, 5_000, 3
 SECONDS = {True: 12.0, False: 4.0}  # by whether the embedded model is used
 
 
 def calibrate(options: argparse.Namespace) -> int:
-    """Ask what was not asked yet, print before and after, and keep the calibration if it is better."""
+    """Ask what was not asked yet, print figures before and after the fit, and keep the calibration if it is better."""
     screen = Screen(quiet=options.quiet or options.json)
     settings = load_settings()
     require_docs(options.docs)
@@ -58,7 +58,7 @@ def calibrate(options: argparse.Namespace) -> int:
 
 
 def _look_after(options: argparse.Namespace, settings: Settings, screen: Screen) -> None:
-    """Say what is in use for the documents, or go back to what came with the model."""
+    """Show the calibration that is in use for the documents, or delete it."""
     with library_to_ask(options.docs, settings, screen) as library:
         if options.reset:
             done = reset(library, settings)
@@ -83,7 +83,7 @@ def _look_after(options: argparse.Namespace, settings: Settings, screen: Screen)
 
 
 def _confirm(n: int | None, options: argparse.Namespace, settings: Settings, screen: Screen) -> None:
-    """Say about what ``n`` questions cost, or as many as the model writes; ask whether to begin if it costs money."""
+    """Print the cost of ``n`` questions, or of those the model writes if None; ask whether to begin if it costs money."""
     calls, what = CALLS, f"{n} questions"
     if n is None:
         n, calls = 2 * PASSAGES, CALLS + WRITING

@@ -76,7 +76,7 @@ def lines(screen: Screen) -> Iterator[str]:
 
 
 def attempt(do: Callable[[], bool | None], screen: Screen) -> bool:
-    """Run a line's action; False if it leaves the chat. On a terminal, show errors and interrupts, not raise them."""
+    """Run a line's action; return False if it leaves the chat. Errors and interrupts on a terminal are shown, not raised."""
     try:
         return do() is not False
     except SelfRAGError as error:

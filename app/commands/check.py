@@ -29,10 +29,9 @@ FAILED = ("no support", "contradicted", UNKNOWN)
 
 
 def check(options: argparse.Namespace) -> int:
-    """Check the text and show it with its marks; exit code 1 only with ``--strict``.
+    """Check the text and show it with its marks; return exit code 1 only with ``--strict``, if a claim fails.
 
-    What was checked of a text is kept, and not checked again while the documents, the models and the rules are the
-    same.
+    The results are kept: a claim is not checked again while the documents, the models and the rules are the same.
     """
     screen = Screen(quiet=options.quiet or options.json)
     settings = load_settings()
@@ -77,7 +76,7 @@ def _checked(given: TextToCheck, options: argparse.Namespace, settings: Settings
 
 
 def file_for(given: TextToCheck, settings: Settings) -> Path:
-    """The file with what is known of a text; the oldest of others are removed."""
+    """Return the file of the results that are kept for a text; remove the oldest files of other texts."""
     file = settings.libraries_folder.parent / "checks" / f"{digest(given.text)[:32]}.jsonl"
     with suppress(OSError):
         others = sorted({*file.parent.glob("*.jsonl")} - {file}, key=lambda other: other.stat().st_mtime)
@@ -87,9 +86,9 @@ def file_for(given: TextToCheck, settings: Settings) -> Path:
 
 
 def _cached(kept: Replies, rag: SelfRAG, settings: Settings) -> Check:
-    """Look a claim's result up among those kept for the same models, documents, settings and rules.
+    """Return a function that looks up a claim's result, or checks the claim and keeps the result.
 
-    One that the model gave no verdict on is not kept.
+    A result counts for the same models, documents, settings and rules. One without a verdict is not kept.
     """
     code = digest_of_code(("grounding", "nodes", "prompts"))
     context = rag.services.completed(rag.context).model_dump_json()

@@ -32,7 +32,7 @@ SINGLE = "compare"  # the folder of the answers to single questions, below eval
 def compare(options: argparse.Namespace) -> int:
     """Ask what was not asked yet, let the model compare the answers, and show all. Returns exit code 0.
 
-    Raises `ModelError` when the model cannot be reached; that and an interruption keep every answer there is.
+    Raises `ModelError` when the model cannot be reached. All answers are kept then, and after an interruption.
     """
     screen = Screen(quiet=options.quiet or options.json)
     settings = load_settings()
@@ -50,7 +50,7 @@ def compare(options: argparse.Namespace) -> int:
 
 
 def _check(options: argparse.Namespace) -> None:
-    """Refuse what is wrong with the request before any model is loaded."""
+    """Raise `RequestError` for what is wrong with the request, before any model is loaded."""
     if not options.dataset:
         require_question(as_text(" ".join(options.question)))
     elif options.question:
@@ -65,7 +65,7 @@ def _check(options: argparse.Namespace) -> None:
 def _compared(
     options: argparse.Namespace, settings: Settings, context: Context, screen: Screen, name: str | None, folder: Path
 ) -> tuple[ComparedSet, ModelError | None]:
-    """What was compared, and the error of a model that failed while it compared."""
+    """Return the comparisons, and the error of a model that failed meanwhile."""
     dataset = _dataset(options, folder)
 
     async def judged(
@@ -81,7 +81,7 @@ def _compared(
 
 
 def _dataset(options: argparse.Namespace, folder: Path) -> Dataset:
-    """The set that is named, or one of the single question."""
+    """Return the question set that is named, or a set of the single question."""
     if options.dataset:
         return load(options.dataset, folder / "documents")
     question, reference = as_text(" ".join(options.question)), as_text(options.reference or "")
@@ -101,7 +101,7 @@ def _show(compared: ComparedSet, options: argparse.Namespace, screen: Screen) ->
 
 
 def _tell_failures(compared: ComparedSet, screen: Screen) -> None:
-    """Raise the error of a single question, or of a set of which none could be compared; note it otherwise."""
+    """Raise an error if no question could be compared; else note how many answers failed."""
     failed = [record for one in compared.comparisons for record in one.records if record["error"]]
     if not failed:
         return

@@ -38,7 +38,7 @@ class Conversation:
     thread: Thread | None = None
 
     def __post_init__(self) -> None:
-        """Bind the answers to the documents that are asked, and tell where what a command lists is printed."""
+        """Bind the answers to the documents that are asked, and choose where lists are printed."""
         self._answers = ThreadAnswers(self.threads, [str(path.resolve()) for path in self.options.docs or ()])
         self._line = self.screen.line if self.options.json else self.screen.result
 

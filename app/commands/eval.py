@@ -43,7 +43,7 @@ ExtraSystems = Callable[[Services, Context], list[System]]
 def evaluate(options: argparse.Namespace, extra_systems: ExtraSystems | None = None) -> int:
     """Ask what was not asked yet, print the table, write the report; ``extra_systems`` are compared too.
 
-    Raises `ModelError` when the model cannot be reached; that and an interruption keep every answer there is.
+    Raises `ModelError` when the model cannot be reached. All answers are kept then, and after an interruption.
     """
     screen = Screen(quiet=options.quiet)
     _report(screen, *ask_dataset(options, screen, extra_systems))
@@ -53,10 +53,10 @@ def evaluate(options: argparse.Namespace, extra_systems: ExtraSystems | None = N
 def ask_dataset(
     options: argparse.Namespace, screen: Screen, extra_systems: ExtraSystems | None = None
 ) -> tuple[Path, Dataset, Sequence[Example], list[Record], Judgements | None]:
-    """Ask what was not asked yet; return the results' folder, data set, examples, records, and judgements if any."""
+    """Ask what was not asked yet; return the results' folder, data set, examples and records, and any judgements."""
     settings, nothing = load_settings(), cast("RetrieverLike", None)
     context = context_of(settings)
-    # What is wrong with the systems is told before any model is loaded.
+    # An error in the systems is raised before any model is loaded.
     systems_of(options, services_without_models(settings, nothing), context, None, {})
     require_docs(options.docs)
     require_charts("An evaluation")
@@ -105,9 +105,10 @@ def ask_systems(
     writes_report: bool = False,
     extra_systems: ExtraSystems | None = None,
 ) -> tuple[list[Record], T]:
-    """Ask what the folder does not hold; return all records, and what ``then`` makes of them at a given concurrency.
+    """Ask the questions whose answers the folder lacks; return all records, and what ``then`` makes of them.
 
-    The models are loaded where a question is left to ask, or ``then`` needs them.
+    ``then`` also gets the services, the library and the number of calls at a time. The models are loaded only if a
+    question is left to ask or ``needs_models``.
     """
     concurrency = options.concurrency or usual_concurrency(settings)
     with library_to_ask(documents, settings, screen, complete=True) as library:
@@ -145,7 +146,7 @@ def ask_systems(
 
 
 def _require_apart(folder: Path, library: Library) -> None:
-    """Refuse a report among the documents: the next run would read it as one of them, and ask everything again."""
+    """Raise `RequestError` if the report's folder lies among the documents, of which the report would then be one."""
     place = folder.resolve()
     roots = (Path(os.fsdecode(root)) for root in library.store.roots().kinds)
     root = next((root for root in roots if place.is_relative_to(root)), None)
@@ -192,7 +193,7 @@ def _report(
 
 
 def error_of(failed: Sequence[Record], what: str) -> SelfRAGError:
-    """The error of a command whose questions all failed: the model's, if it was the model that failed."""
+    """Return the error of a command whose questions all failed: a `ModelError` if the model failed in one of them."""
     by_model = any(record["stop_reason"] == "model_failed" for record in failed)
     return (ModelError if by_model else RequestError)(f"{what}: {failed[0]['error']}")
 
@@ -204,7 +205,7 @@ def systems_of(
     extra_systems: ExtraSystems | None,
     surroundings: dict[str, Any],
 ) -> list[System]:
-    """Return the systems asked for, the variants and the extra ones, fingerprinted with models and documents."""
+    """Return the systems asked for, the variants and the extra ones, each with ``surroundings`` in its fingerprint."""
     made: dict[str, Callable[[Services, Context], System]] = {
         "self-rag": self_rag,
         "plain": plain,
@@ -221,7 +222,7 @@ def systems_of(
 
 
 def documents_of(docs: Sequence[Path] | None, path: Path, dataset: Dataset) -> Sequence[Path] | None:
-    """The documents named, the dataset's own, the sample for the sample's questions, or None for the library."""
+    """Return the documents that are named, the dataset's own, or the sample for its questions; None for the library."""
     if not docs:
         require_docs(dataset.documents, f"the documents that {shown(path.name)} names, or give --docs")
     own = dataset.documents or ((SAMPLE,) if path.resolve().parent == SAMPLE.parent else ())
@@ -233,7 +234,7 @@ def surroundings_of(settings: Settings, library: Library) -> dict[str, Any]:
     sources = [source for source in library.sources() if source.passages]
     search = settings.selfrag_search
     return {
-        # What is usual is left out, as it was in earlier fingerprints.
+        # Defaults are left out, so that earlier fingerprints stay the same.
         **({} if search == "hybrid" else {"search": search}),
         **({"server": settings.server} if settings.server else {}),
         "chat": settings.chat_model,

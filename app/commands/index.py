@@ -18,7 +18,7 @@ from retrieval.sync_report import Source
 
 
 def index(options: argparse.Namespace) -> int:
-    """Add, remove, sync, check, and say what is in the library; exit code 2 for damage that cannot be mended."""
+    """Change, sync, verify or list the library as the options say; return exit code 2 if damage is left, else 0."""
     screen = Screen(quiet=options.quiet)
     code = 0
     if options.follow_links is not None and not options.paths:
@@ -48,7 +48,7 @@ def index(options: argparse.Namespace) -> int:
 
 
 def exclude(library: Library, words: Sequence[str], screen: Screen) -> None:
-    """Leave files out, and say how many documents that took away, and which pattern nothing fits now."""
+    """Exclude what fits the patterns; say how many documents left the library, and which pattern nothing fits."""
     removed = library.exclude(words)
     skipped = {one.reason for one in library.skipped()}
     for pattern_, documents in removed.items():

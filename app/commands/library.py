@@ -151,7 +151,7 @@ def told(copied: Copied, moved: Collection[Path], what: str, screen: Screen) -> 
 def opened_filled(url: str, name: str, settings: Settings) -> Iterator[Store]:
     """Open a library to read it. Raises `RequestError` where there is none, or nothing was added to it."""
     home = home_of(url, settings)
-    if home is None or (home / name).exists():  # opening makes one
+    if home is None or (home / name).exists():  # opening would create it
         with opened(url, name, settings) as store:
             roots = store.roots()
             if roots.kinds or roots.elsewhere or (store.uploads and store.uploads.stored()):

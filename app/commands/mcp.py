@@ -1,4 +1,4 @@
-"""``mcp``: the tools on stdin and stdout, for a client that starts this program."""
+"""``mcp``: serve the tools on stdin and stdout, to a client that starts this program."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from core.errors import RequestError
 if TYPE_CHECKING:
     from app.server.mcp.backends import LocalBackend
 
-CLOSE_SECONDS = 5.0  # for what is running, until the process ends all the same
+CLOSE_SECONDS = 5.0  # for running calls to end; then the process ends anyway
 
 
 def mcp(options: argparse.Namespace) -> int:
@@ -52,19 +52,19 @@ async def _serve(settings: Settings, options: argparse.Namespace, screen: Screen
 
     async def speak() -> None:
         try:
-            async with stdio_server() as (read, write):  # whatever else prints, C code too, prints to stderr
-                sys.stdout = sys.stderr  # which keeps nothing back
+            async with stdio_server() as (read, write):  # other output, also of C code, goes to stderr meanwhile
+                sys.stdout = sys.stderr  # stderr is not buffered
                 await server.run(read, write, server.create_initialization_options())
-                # What is left to be written waits for a client that may read no more.
+                # The client may have stopped reading: do not wait for ever to write what is left.
                 asyncio.get_running_loop().call_later(CLOSE_SECONDS, speaking.cancel)
-        except* OSError:  # the client reads no more
+        except* OSError:  # the client has stopped reading
             pass
 
     speaking = asyncio.shield(asyncio.create_task(speak()))
-    with suppress(asyncio.CancelledError):  # an interrupt: the reader, which waits for a line, is not told
+    with suppress(asyncio.CancelledError):  # an interrupt: the reader still waits for a line
         await speaking
     # Close what is open and end the process, without waiting for threads that read, index or load a model.
-    os.dup2(2, 1)  # the package has given stdout back: what is printed from here on goes to stderr again
+    os.dup2(2, 1)  # the package has restored stdout: send what is printed from here on to stderr again
     for one in opened:
         with suppress(TimeoutError, asyncio.CancelledError):  # by another interrupt
             async with asyncio.timeout(CLOSE_SECONDS):
