@@ -27,7 +27,7 @@ from prompts.query_table import FITS, QUERY_TABLE
 from prompts.shared import FIXED, with_all_examples
 from run.context import Context, Limits, RetrieverLike, Services, Thresholds, Weights
 
-CALLERS = "the caller's own"  # the name of a model that no setting names
+CALLERS = "the caller's own"  # the name of a model that the caller passed
 REMOTE_CALL_SECONDS = 60.0
 EMBEDDED_CALL_SECONDS = 300.0
 EMBEDDED_CONCURRENCY = 16  # it reads one prompt at a time; the server has a thread for each connection
@@ -67,7 +67,7 @@ def services_of(
 
 
 def services_without_models(settings: Settings, retriever: RetrieverLike) -> Services:
-    """As `services_of`, but nothing is loaded: enough for the fingerprint of a system, and not for a question."""
+    """Return services without a model loaded: enough for the fingerprint of a system, but not to ask a question."""
     nothing: Any = None
     calibration = calibration_of(critic_name(settings), settings)
     calibrated = calibration.thresholds if calibration else {}
@@ -100,20 +100,20 @@ def critic_name(settings: Settings) -> str:
 
 
 def calibration_of(critic: str, settings: Settings) -> Calibration | None:
-    """What was calibrated for the critic: only the embedded model's own file has any, with all of its adapters."""
+    """Return the critic's calibration; None unless it is the embedded model's own file with all of its adapters."""
     own = critic == EMBEDDED and settings.selfrag_model_path is None
     return CALIBRATED if own and adapters_are_intact() else None
 
 
 def limits_of(settings: Settings) -> Limits:
-    """The default limits, longer where the embedded model writes or judges, with those that the settings name."""
+    """Return the limits that the settings name, else the defaults, with more seconds for the embedded model."""
     defaults = EMBEDDED_LIMITS if settings.uses_embedded else REMOTE_LIMITS
     named = {name: getattr(settings, f"selfrag_limit_{name.removeprefix('model_')}") for name in Limits.model_fields}
     return defaults.model_copy(update=_given(named))
 
 
 def context_of(settings: Settings, given: Context | None = None) -> Context:
-    """The run's context: what is given, and the rest as the settings say; limits and thresholds are the services'."""
+    """Return the run's context: what is given, else the settings. Limits and thresholds are those of the services."""
     relevance, support, usefulness = settings.selfrag_weights
     own = Context(
         **{name: getattr(settings, f"selfrag_{name}") for name in OF_A_QUESTION},
@@ -123,14 +123,14 @@ def context_of(settings: Settings, given: Context | None = None) -> Context:
 
 
 def merged(context: Context, given: Context | None) -> Context:
-    """What is given for one question, and the rest of ``context``."""
+    """Return ``context`` with the fields that are set in ``given``, the context of one question."""
     if given is None:
         return context
     return context.model_copy(update={name: getattr(given, name) for name in given.model_fields_set})
 
 
 def chat_of(name: str, settings: Settings, progress: Progress | None = None) -> Chat:
-    """The chat model ``name``: ``embedded``, ``provider:model``, or a model of the endpoint."""
+    """Return the chat model ``name``: ``embedded``, ``provider:model``, or a model of the endpoint."""
     seconds, most = settings.selfrag_call_seconds, settings.selfrag_concurrency
     if name == EMBEDDED:
         server = embedded_server(settings, progress)
@@ -159,7 +159,7 @@ def chat_of(name: str, settings: Settings, progress: Progress | None = None) -> 
 
 
 def embedded_server(settings: Settings, progress: Progress | None = None) -> EmbeddedServer:
-    """This process's server of the embedded model, started, with the adapters that were trained for its file."""
+    """Start this process's server of the embedded model, with the adapters that were trained for its file."""
     calibration = calibration_of(EMBEDDED, settings)
     adapters = [adapter_file(choice) for choice in calibration.adapters] if calibration else []
     # The fixed parts of the prompts that a question is most often asked with; the first one needed comes last.
@@ -168,7 +168,7 @@ def embedded_server(settings: Settings, progress: Progress | None = None) -> Emb
 
 
 def chat_over(model: BaseChatModel, settings: Settings) -> Chat:
-    """Call a LangChain chat model of the caller's own, whose client is the caller's to bound."""
+    """Return a chat over the caller's own LangChain model, whose client the caller configures and closes."""
     return Chat(
         lambda: model,
         name_of(model),
@@ -180,19 +180,19 @@ def chat_over(model: BaseChatModel, settings: Settings) -> Chat:
 
 
 def name_of(model: BaseChatModel) -> str:
-    """The name of a LangChain chat model; that of its class where it has none."""
+    """Return the name of a LangChain chat model, or of its class if it has none."""
     return str(getattr(model, "model_name", None) or getattr(model, "model", None) or type(model).__name__)
 
 
 def chat_file(settings: Settings, progress: Progress | None = None) -> Path:
-    """The embedded chat model's file: the one named, or the default, fetched if need be."""
+    """Return the file of the embedded chat model: the one that is named, or the default, downloaded if missing."""
     if settings.selfrag_model_path:
         return verify_external(settings.selfrag_model_path.expanduser())
     return ensure(CHAT_MODEL, settings.models_folder, progress)
 
 
 def embeddings_of(settings: Settings, progress: Progress | None = None) -> tuple[Embeddings, str]:
-    """The embedding model and the name under which an index remembers it."""
+    """Return the embedding model, and the name under which an index remembers it. Raises `RequestError`."""
     name = settings.selfrag_embedding_model
     if name and ":" not in name:
         raise RequestError(f"SELFRAG_EMBEDDING_MODEL is {name}: write it as provider:model.")
@@ -209,7 +209,7 @@ def embeddings_of(settings: Settings, progress: Progress | None = None) -> tuple
 
 
 def usual_concurrency(settings: Settings) -> int:
-    """How many questions, or claims, are asked at the same time unless it is said."""
+    """Return how many questions, or claims, are asked at the same time by default."""
     return EMBEDDED_AT_ONCE if settings.uses_embedded else AT_ONCE
 
 

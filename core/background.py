@@ -28,7 +28,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def background_loop() -> asyncio.AbstractEventLoop:
-    """Return the background event loop, started on first use. The caller's own loop may be running, as in a notebook."""
+    """Return the background event loop; start it on first use. The caller's loop may be running, as in a notebook."""
     global _loop
     with _starting:
         if _loop is None:
@@ -38,7 +38,7 @@ def background_loop() -> asyncio.AbstractEventLoop:
 
 
 def in_background(work: Coroutine[Any, Any, T], on_start: Callable[[Future[T]], None] | None = None) -> T:
-    """Run ``work`` on the background loop and wait for its result. ``on_start`` receives the future, and can cancel it."""
+    """Run ``work`` on the background loop and wait for its result. ``on_start`` receives the future, to cancel it."""
     future = asyncio.run_coroutine_threadsafe(work, background_loop())
     if on_start:
         on_start(future)
@@ -50,7 +50,7 @@ def in_background(work: Coroutine[Any, Any, T], on_start: Callable[[Future[T]], 
 
 
 def stream_in_background(items: AsyncGenerator[T, None]) -> Generator[T, None, None]:
-    """Run ``items`` on the background loop and yield its items. Closing the generator cancels it, and waits until then."""
+    """Run ``items`` on the background loop and yield its items. Closing the generator cancels it and waits for it."""
     ready: SimpleQueue[T | object] = SimpleQueue()
 
     async def run() -> None:

@@ -31,7 +31,7 @@ def words_of(text: str) -> list[str]:
 
 
 def pairs_of(*texts: str | None) -> str | None:
-    """Return all Chinese, Japanese and Korean words as pairs of characters, joined by spaces; None if there are none."""
+    """Return all Chinese, Japanese and Korean words as pairs of characters, joined by spaces; None if there is none."""
     found = (word for text in texts if text and CJK.search(text) for word in _WORD.findall(text) if CJK.search(word))
     return " ".join(term for word in found for term in _terms(word)) or None
 

@@ -83,7 +83,7 @@ def _look_after(options: argparse.Namespace, settings: Settings, screen: Screen)
 
 
 def _confirm(n: int | None, options: argparse.Namespace, settings: Settings, screen: Screen) -> None:
-    """Print the cost of ``n`` questions, or of those the model writes if None; ask whether to begin if it costs money."""
+    """Print about what ``n`` questions cost (None: those that the model writes); if it is money, ask whether to begin."""
     calls, what = CALLS, f"{n} questions"
     if n is None:
         n, calls = 2 * PASSAGES, CALLS + WRITING

@@ -26,7 +26,7 @@ HOST, PORT = "127.0.0.1", 8321
 HOST_NAME = re.compile(r"[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?", re.ASCII | re.IGNORECASE)
 LONGEST_HOST_NAME = 253
 OWN = "library"
-# The options that beat a setting: what each takes, choices or a kind and its name in the help, and what it does.
+# The options that beat a setting: name; choices, or a type and its name in the help; and what it does.
 SETTINGS: tuple[tuple[str, Any, str], ...] = (
     ("--mode", ("adaptive", "always", "never"), "when to search (adaptive)"),
     ("--strategy", ("combined", "per-passage"), "one draft from all passages, or one for each"),
@@ -59,7 +59,7 @@ SETTINGS: tuple[tuple[str, Any, str], ...] = (
 
 
 def add_ask(parser: argparse.ArgumentParser) -> None:
-    """One question, and what is asked and shown of it."""
+    """Add the question and the options of ``ask``."""
     shown = _add_asking(parser)
     parser.add_argument("question", nargs="+", help="the question")
     add_json(parser)
@@ -68,7 +68,7 @@ def add_ask(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_asking(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
-    """Which documents are asked, how, and what is shown of it; return the group of the last."""
+    """Add which documents are asked, how, and what is shown; return the group of the last."""
     add_docs(parser)
     parser.add_argument(
         "--source",
@@ -105,7 +105,7 @@ def _add_settings(parser: argparse.ArgumentParser) -> None:
 
 
 def add_chat(parser: argparse.ArgumentParser) -> None:
-    """Which conversation, and how its questions are asked."""
+    """Add which thread is continued, and how its questions are asked."""
     _add_asking(parser)
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--thread", metavar="ID", help="go on with this thread")
@@ -265,7 +265,7 @@ def add_serve(parser: argparse.ArgumentParser) -> None:
 
 
 def add_threads(parser: argparse.ArgumentParser) -> None:
-    """The subcommands of `threads`; without one it lists."""
+    """Add the subcommands of ``threads``; without one it lists."""
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else: of list, show")
     commands = parser.add_subparsers(dest="action", metavar="list|show|rename|export|delete")
     listed = commands.add_parser("list", help="list the threads, the last changed first")

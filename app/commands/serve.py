@@ -1,4 +1,4 @@
-"""``serve``: the page, the JSON API, OpenAI's API and MCP, on this machine unless there are tokens."""
+"""``serve``: serve the page, the JSON API, OpenAI's API and MCP, to this machine alone unless there are tokens."""
 
 import argparse
 import signal
@@ -44,7 +44,7 @@ def serve(options: argparse.Namespace) -> int:
         host = f"[{options.host}]" if ":" in options.host else options.host
         address = f"http://{host}:{port}/"
         server = server_of(app, lambda: _started(screen, address, open_page=options.open))
-        # uvicorn raises the signal again once it has drained: the process is to end in order then.
+        # uvicorn raises the signal again after it has shut down: ignored, so that the process ends in order.
         signal.signal(signal.SIGTERM, lambda *_: None)
         server.run(sockets=[listening])
     finally:

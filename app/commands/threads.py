@@ -1,4 +1,4 @@
-"""``threads``: the threads that are kept, as a person lists, reads, names, exports and deletes them."""
+"""``threads``: list, show, rename, export and delete the threads that are kept."""
 
 import argparse
 from collections.abc import Callable, Sequence
@@ -54,7 +54,7 @@ def threads(options: argparse.Namespace) -> int:
 
 
 def find_thread(kept: ThreadTables, word: str) -> Thread:
-    """Return the thread whose id begins so. Raises `RequestError` unless there is exactly one."""
+    """Return the thread whose id begins with ``word``. Raises `RequestError` unless there is exactly one."""
     found = [one for one in kept.list() if word.strip() and one.id.startswith(word.strip())]
     if len(found) == 1:
         return found[0]
@@ -98,7 +98,7 @@ def show_turns(turns: Sequence[ThreadTurn], line: Line, *, brief: bool = False) 
 
 
 def export_thread(kept: ThreadTables, thread: Thread, path: Path) -> None:
-    """Write a thread with its evidence into a new file, in the form that its ending names. Raises `RequestError`."""
+    """Write a thread with its evidence into a new file, in the format of its suffix. Raises `RequestError`."""
     require_suffix(path, *FORMS)
     text = exported_thread(kept.get(thread.id), kept.turns(thread.id), FORMS[path.suffix.lower()])
     write_file(path, text.encode("utf-8", "replace"), new=True)

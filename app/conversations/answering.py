@@ -1,4 +1,4 @@
-"""Answer the questions of threads: one at a time in each, with checkpoints, going on where a crash cut one off."""
+"""Answer the questions of threads, one at a time in each, with checkpoints from which an interrupted one continues."""
 
 import asyncio
 import logging
@@ -28,15 +28,15 @@ INTERNAL = "This version failed over the question: ask it again."
 
 @dataclass(frozen=True)
 class NotKept:
-    """The result that follows could not be kept, and why."""
+    """An event: the result that follows could not be kept, and why."""
 
     message: str
 
 
 class ThreadAnswers:
-    """Answers the questions of threads; ``leave`` before a process ends, so that they go on in the next one.
+    """Answers the questions of threads. Call `leave` before the process ends, and the next one continues them.
 
-    ``docs`` are the files and folders that are asked instead of the library: a question that was cut off goes on only
+    ``docs`` are the files and folders that are asked instead of the library. An interrupted question continues only
     where the same are asked.
     """
 
@@ -58,11 +58,11 @@ class ThreadAnswers:
         standalone: str | None = None,
         replaces: str | None = None,
     ) -> ThreadTurn:
-        """Add a question to a thread, which is then this process's to answer: give the turn to `astream` or `cancel`.
+        """Add a question to a thread and take the thread's lock; pass the turn to `astream` or `cancel` next.
 
-        ``standalone`` is what the question means, as a person says, and ``replaces`` the run of the last turn, if the
-        question corrects it. A question that a crash cut off before is cancelled. Raises `RequestError` for a question
-        that cannot be asked, `UnknownThreadError`, `ThreadBusyError`, `NotLastTurnError` and `ThreadStorageError`.
+        ``standalone`` is what the question means, as a person says; ``replaces`` is the run of the last turn, if the
+        question corrects it. An interrupted question before it is cancelled. Raises `RequestError` for a question that
+        cannot be asked, `UnknownThreadError`, `ThreadBusyError`, `NotLastTurnError` and `ThreadStorageError`.
         """
         require_question(question)
         standalone = require_standalone(standalone)
@@ -83,7 +83,7 @@ class ThreadAnswers:
         return turn
 
     def unfinished(self, thread: str | None = None) -> list[tuple[str, ThreadTurn]]:
-        """Return the questions, of all threads or of one, that were cut off, each with its owner."""
+        """Return the interrupted questions, of all threads or of one, each with its owner."""
         found = []
         for owner, turn in self.threads.unfinished():
             if thread in (None, turn.thread) and turn.docs == self._docs:
@@ -92,9 +92,9 @@ class ThreadAnswers:
         return found
 
     def claim(self, turn: ThreadTurn, owner: str = "") -> None:
-        """Make a question that was cut off this process's to answer.
+        """Take the lock of the thread of an interrupted question, to answer it in this process.
 
-        Raises `ThreadBusyError` if another process does so, or has done so meanwhile.
+        Raises `ThreadBusyError` if another process answers it, or has answered it meanwhile.
         """
         if turn.run in self._locks:
             return
@@ -110,17 +110,17 @@ class ThreadAnswers:
     def stream(
         self, rag: SelfRAG, turn: ThreadTurn, owner: str = "", *, tokens: bool = True
     ) -> Generator[Event | NotKept, None, None]:
-        """As `astream`, for synchronous callers. Closing the iterator cancels the question."""
+        """Answer as `astream`, for synchronous callers. Closing the iterator cancels the question."""
         return stream_in_background(self.astream(rag, turn, owner, tokens=tokens))
 
     async def astream(
         self, rag: SelfRAG, turn: ThreadTurn, owner: str = "", *, tokens: bool = True
     ) -> AsyncGenerator[Event | NotKept, None]:
-        """Answer a question that was begun, or go on with one that was cut off, event by event.
+        """Answer a question that was begun, or continue an interrupted one, event by event.
 
-        The result is kept before `Finished` is yielded; where it cannot be kept, `NotKept` comes first. Closing the
-        generator cancels the question, unless the process is leaving. Raises `ThreadBusyError`, `LeaseLostError` where
-        another process goes on with it, and what `SelfRAG` raises; the turn has failed then.
+        The result is kept before `Finished` is yielded; if that fails, `NotKept` comes first. Closing the generator
+        cancels the question, unless it is to be left (`leave`). Raises `ThreadBusyError`, `LeaseLostError` if another
+        process has taken the question over, and what `SelfRAG` raises; the turn has failed then.
         """
         self.claim(turn, owner)
         end: tuple[State, str | None] = ("unfinished", None)
@@ -152,19 +152,19 @@ class ThreadAnswers:
         yield finished
 
     def cancel(self, turn: ThreadTurn) -> None:
-        """End a question that was begun and is not being answered, unless the process is leaving."""
+        """Cancel a question that was begun and is not being answered, unless it is to be left (`leave`)."""
         if turn.run in self._locks:
             self._end(turn, "cancelled")
 
     def leave(self, run: str | None = None) -> None:
-        """Leave a question, or all that are closed from now on, unfinished to another process."""
+        """Let another process continue the run, or all runs if None: when closed, they stay unfinished."""
         if run is None:
             self._leaving = True
         elif run in self._locks:
             self._left.add(run)
 
     def leaves(self, run: str) -> bool:
-        """Tell whether a question that is closed now is left unfinished."""
+        """True if a run that is closed now stays unfinished."""
         return self._leaving or run in self._left
 
     async def _answer(self, rag: SelfRAG, turn: ThreadTurn, owner: str, *, tokens: bool) -> AsyncGenerator[Event, None]:
@@ -185,7 +185,7 @@ class ThreadAnswers:
                 yield event
 
     async def _keep(self, turn: ThreadTurn, finished: Finished) -> NotKept | None:
-        """Keep the result, or say why that fails; it is then kept before the next question, or at the next start."""
+        """Keep the result; if that fails, say why. It is tried again before the next question of the thread."""
         answered = (turn, finished.result, numbered_answer(finished.state))
         try:
             await asyncio.to_thread(self.threads.finish, *answered)
@@ -196,7 +196,7 @@ class ThreadAnswers:
         return None
 
     def _end(self, turn: ThreadTurn, state: State, message: str | None = None) -> None:
-        """Keep that a question failed, or was cancelled if it is not left to another process; release its thread."""
+        """Record that a question failed, or was cancelled unless another process continues it; release its thread."""
         if state == "failed" or (state == "cancelled" and not self.leaves(turn.run)):
             try:
                 self.threads.end(turn, state, message)

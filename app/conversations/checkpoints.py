@@ -1,4 +1,4 @@
-"""Checkpoints of questions, by which one that was cut off goes on; what is wrong with them stops no question."""
+"""Checkpoints, from which interrupted questions continue. An error in a checkpoint never stops a question."""
 
 import asyncio
 import logging
@@ -33,13 +33,13 @@ PLAIN = JsonPlusSerializer(pickle_fallback=False, allowed_msgpack_modules=None)
 
 
 class ForgivingSaver(BaseCheckpointSaver[str]):
-    """Calls a synchronous checkpointer of LangGraph's in threads; to be mixed in before it.
+    """Calls a synchronous checkpointer of LangGraph in threads; a mixin, named before the checkpointer's class.
 
-    A question goes on without checkpoints where one of ``errors`` keeps them from being written.
+    If ``errors`` keep checkpoints from being written, the question goes on without them.
     """
 
     errors: ClassVar[tuple[type[Exception], ...]]
-    closed = False  # or of no use any more: nothing is written then
+    closed = False  # or writing has failed: nothing is written from then on
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         return await asyncio.to_thread(self.get_tuple, config)
@@ -88,7 +88,7 @@ class FileSaver(ForgivingSaver, SqliteSaver):
 
 @asynccontextmanager
 async def opened(path: Path) -> AsyncGenerator[FileSaver | None, None]:
-    """Open the file of a question's checkpoints; None if that cannot be done."""
+    """Open the file of a question's checkpoints; yield None if it cannot be opened."""
     saver: FileSaver | None = None
     try:
         saver = await asyncio.to_thread(FileSaver, path)
@@ -99,7 +99,7 @@ async def opened(path: Path) -> AsyncGenerator[FileSaver | None, None]:
     finally:
         if saver:
             saver.closed = True
-            with saver.lock:  # of what a cancelled node is writing
+            with saver.lock:  # a cancelled node may be writing
                 saver.conn.close()
 
 
@@ -112,7 +112,7 @@ def answered(
     *,
     tokens: bool,
 ) -> AsyncGenerator[Event, None]:
-    """Answer a question event by event with checkpoints; with None go on from the last one of the run."""
+    """Answer a question with checkpoints, event by event; if ``asked`` is None, continue from the run's last one."""
     if saver is None:
         return rag.astream_state(asked, context, tokens=tokens)
     config: RunnableConfig = {"configurable": {"thread_id": run}}
@@ -120,7 +120,7 @@ def answered(
 
 
 async def can_resume(rag: SelfRAG, saver: BaseCheckpointSaver[str], run: str) -> bool:
-    """Tell whether the last checkpoint of a run can be read, and this version's graph leads on from it, or ended."""
+    """True if a run's last checkpoint can be read, and the run has ended or can continue with this version's graph."""
     graph: SelfRAGGraph = rag.with_checkpointer(saver).graph
     try:
         snapshot = await graph.aget_state({"configurable": {"thread_id": run}})

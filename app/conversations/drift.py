@@ -1,4 +1,4 @@
-"""Compare the answers that were given with a calibration, and what people said of them, with its labels."""
+"""Compare the answers given with a calibration, and what people said of them, with the labels it was fitted on."""
 
 from app.calibrations import LibraryCalibration
 from app.conversations.feedback import FeedbackStore

@@ -51,8 +51,8 @@ class Label(BaseModel, frozen=True):
         """Return a row of a question set: what is known to be right of the question.
 
         A right answer is the reference, and its quotes are the gold spans. Of a wrong one only what the person wrote is
-        known to be right, and that the documents answer. The question is what it was taken to mean, as the rows of a
-        question set are asked without a conversation.
+        known to be right, or that the documents have an answer. The question is the standalone one, as rows are asked
+        without a conversation.
         """
         question = self.standalone or self.question
         row: dict[str, Any] = {"question": question, "id": self.run, "feedback": self.feedback.judgement}
@@ -72,7 +72,7 @@ class Label(BaseModel, frozen=True):
 
 
 class FeedbackStore(Protocol):
-    """Keeps labels, which are what people said of answers: in files, or in a database."""
+    """A store of labels, which are what people said of answers: in files, or in a database."""
 
     def add(self, owner: str, run: str, feedback: Feedback, result: Result) -> None:
         """Keep a label durably. Raises `RequestError` if it cannot be kept."""
@@ -117,7 +117,7 @@ def examples_of(labels: Iterable[Label]) -> list[dict[str, Any]]:
 
 
 def label_of(run: str, feedback: Feedback, result: Result) -> Label:
-    """Return what a person says of a result, said now."""
+    """Return a label, dated now, of what a person says of a result."""
     gold = [
         {"text": one["quote"], "source": one["source"], "page": one["page"], "row": one["row"]}
         for one in result.citations
@@ -127,7 +127,7 @@ def label_of(run: str, feedback: Feedback, result: Result) -> Label:
 
 
 def labels_in(lines: Iterable[bytes]) -> Iterator[Label]:
-    """Yield the labels of lines of JSON; what is none is left out."""
+    """Yield the labels in lines of JSON; other lines are left out."""
     for line in lines:
         with suppress(ValueError, RecursionError):
             yield Label.model_validate(json.loads(line))

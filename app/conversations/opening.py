@@ -9,7 +9,7 @@ from retrieval.library.library import names_database
 
 
 def open_threads(settings: Settings, store: str | None = None, *, expire: bool = True) -> ThreadTables:
-    """Open the threads of ``store``, or else of the settings' one; unless ``expire`` is False old ones are deleted.
+    """Open the threads of ``store``, or else of the store in the settings; if ``expire``, delete old ones.
 
     Raises `ThreadStorageError`, and for a database `RequestError` and `StoreUnavailable`.
     """
@@ -26,5 +26,5 @@ def open_threads(settings: Settings, store: str | None = None, *, expire: bool =
 
 
 def open_feedback(settings: Settings, threads: ThreadTables | None) -> FeedbackStore:
-    """Open what people said of answers: in the database of the threads, or else in a folder."""
+    """Open the store of feedback: in the database of the threads, if there is one, or else in a folder."""
     return (threads and threads.feedback) or FeedbackFolder(settings.owned_folder("feedback"))

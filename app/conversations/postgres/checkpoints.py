@@ -1,4 +1,4 @@
-"""LangGraph's checkpoints in the shared schema, written by the holder of a lease alone."""
+"""LangGraph's checkpoints in the shared schema; only the holder of a lease writes them."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,18 +20,18 @@ REMOVE = tuple(
 
 
 class SharedSaver(ForgivingSaver, PostgresSaver):
-    """The checkpoints of one question over our connections; one a question, since LangGraph's waits for itself."""
+    """The checkpoints of one question. Questions with one saver would wait for each other: LangGraph's has a lock."""
 
     errors = (RequestError,)
 
     def __init__(self, database: SharedDatabase, lease: Lease) -> None:
-        super().__init__(cast("Any", None), serde=PLAIN)  # it asks for connections in `_cursor` alone
+        super().__init__(cast("Any", None), serde=PLAIN)  # it gets its connections in `_cursor` only
         self._database = database
         self._lease = lease
 
     @contextmanager
     def _cursor(self, *, pipeline: bool = False) -> Iterator[Cursor[DictRow]]:
-        """Yield a cursor in a transaction; ``pipeline`` is true of what writes."""
+        """Yield a cursor in a transaction. ``pipeline`` is true for writes, which require the lease."""
         with self._database.transaction() as connection:
             if pipeline:
                 self._lease.require(Marked(connection))

@@ -13,18 +13,18 @@ from app.conversations.tables import SCHEMA as THREADS
 from retrieval.postgres.database import Connection, parameters_of, place_of, pool_of, translated
 from retrieval.postgres.migrations import Migrations, migrate
 
-SCHEMA = "selfrag"  # those of libraries have an underscore after it
+SCHEMA = "selfrag"  # the schemas of libraries begin with it and an underscore
 _USE = sql.SQL("SET LOCAL lock_timeout = '10s'; SET LOCAL search_path = {}").format(sql.Identifier(SCHEMA))
 _VERSION_1 = (
     "CREATE TABLE meta (key text PRIMARY KEY, value text NOT NULL)",
-    # A process that is alive says so again and again, and has what it holds until it was silent for too long.
+    # A process updates ``seen`` while it is alive; after too long a silence others may take its leases over.
     "CREATE TABLE processes (name text PRIMARY KEY, seen timestamptz NOT NULL)",
-    # A token is of one holder alone: who lost a lease and does not know it yet can write nothing.
+    # Each holder has another token: a process that lost a lease, and does not know it yet, can write nothing.
     "CREATE SEQUENCE lease_tokens",
     "CREATE TABLE leases (name text PRIMARY KEY, process text NOT NULL, token bigint NOT NULL)",
     *THREADS,
-    # What servers answer. asked is JSON: what a question that is in no thread, or a check, was asked with. A run that
-    # does not outlive its client is not gone on with when its server dies.
+    # The runs of servers. ``asked`` is JSON: the request of a check, or of a question in no thread. If a server dies,
+    # others continue only those of its runs that ``outlives`` their client.
     """
 CREATE TABLE runs (
     id text PRIMARY KEY,
@@ -61,7 +61,7 @@ _VERSION_2 = (
     "CREATE TABLE spent (day date, owner text, what text, number bigint NOT NULL, PRIMARY KEY (day, owner, what))",
 )
 MIGRATIONS: Migrations = (_VERSION_1, _VERSION_2)
-# LangGraph's, in a transaction with ours: its tables are new then, so that nobody waits for an index of them.
+# LangGraph's migrations, in one transaction with ours: its tables are new, so that no index keeps anybody waiting.
 CHECKPOINTS: Migrations = [
     (statement.replace("CONCURRENTLY", ""), f"INSERT INTO checkpoint_migrations VALUES ({version})")  # noqa: S608
     for version, statement in enumerate(BasePostgresSaver.MIGRATIONS)
@@ -69,7 +69,7 @@ CHECKPOINTS: Migrations = [
 
 
 class SharedDatabase:
-    """Connections to the shared schema; as `retrieval.postgres.database.Database`, nothing outlives a transaction."""
+    """Connections to the shared schema. As in `retrieval.postgres.database.Database`, nothing outlives a transaction."""
 
     def __init__(self, url: str) -> None:
         """Connect, and make or migrate the schema. Raises `RequestError` and `StoreUnavailable`."""

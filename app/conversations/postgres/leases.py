@@ -1,4 +1,4 @@
-"""Who answers what: leases of processes, which others take over when a process was silent for too long."""
+"""Leases: which process answers what. Another process takes over the leases of one that was silent for too long."""
 
 import logging
 import secrets
@@ -12,14 +12,14 @@ from app.conversations.tables import Writer
 from app.conversations.thread import LeaseLostError, ThreadBusyError
 from core.errors import RequestError
 
-LEASE_SECONDS = 10.0  # of silence after which what a process holds is anybody's
-BEATS = 5  # signs of life in that time
+LEASE_SECONDS = 10.0  # of silence, after which other processes may take over the leases
+BEATS = 5  # renewals in that time
 log = logging.getLogger("selfrag.threads")
 SEEN = """
 INSERT INTO processes VALUES (%s, clock_timestamp())
 ON CONFLICT (name) DO UPDATE SET seen = excluded.seen
 """
-# Whether the process of a lease is alive; to be completed with the seconds of silence that it may have.
+# True if the process of a lease is alive; ``silence`` is how many seconds it may have been silent.
 ALIVE = """
 EXISTS (
     SELECT 1 FROM processes
@@ -33,12 +33,12 @@ RETURNING token
 """  # noqa: S608 - of constants
 RELEASE = "DELETE FROM leases WHERE name = %s AND token = %s"
 FORGOTTEN = "DELETE FROM leases WHERE process = %s AND token <> ALL(%s)"
-# A row that is shared cannot be taken over before the transaction ends.
+# A row locked FOR SHARE cannot be taken over before the transaction ends.
 HELD = "SELECT 1 FROM leases WHERE name = %s AND process = %s AND token = %s FOR SHARE"
 
 
 class Lease(AbstractContextManager["Lease"]):
-    """Something that only this process may do; a context manager that releases it."""
+    """A lease that this process holds; a context manager that releases it."""
 
     def __init__(self, leases: "Leases", name: str, token: int) -> None:
         self.name = name
@@ -46,7 +46,7 @@ class Lease(AbstractContextManager["Lease"]):
         self._leases = leases
 
     def require(self, database: Writer) -> None:
-        """Raise `LeaseLostError` if it was taken over; until the transaction ends nobody can."""
+        """Raise `LeaseLostError` if another process took it over; none can until the transaction ends."""
         if database.execute(HELD, (self.name, self._leases.process, self.token)).fetchone() is None:
             raise LeaseLostError
 
@@ -55,7 +55,7 @@ class Lease(AbstractContextManager["Lease"]):
         self._leases.write((RELEASE, (self.name, self.token)))
 
     def forget(self) -> None:
-        """Hold it no more, without a word to the database: another process has it, or a transaction deleted it."""
+        """Stop holding it without a change in the database: another process has it, or a transaction deleted it."""
         self._leases.held.discard(self.token)
 
     def __exit__(self, *_: object) -> None:
@@ -63,14 +63,14 @@ class Lease(AbstractContextManager["Lease"]):
 
 
 class Leases:
-    """The leases of this process, which a thread keeps alive while there are any, or until `close`."""
+    """The leases of this process; a background thread renews them until `close`."""
 
     def __init__(self, database: SharedDatabase, silence: float = LEASE_SECONDS) -> None:
         self.process = secrets.token_hex(8)
         self.silence = silence
         self._database = database
         self.held: set[int] = set()
-        self._changing = threading.Lock()  # so that a lease just taken is not thought to be forgotten
+        self._changing = threading.Lock()  # so that the renewal does not delete a lease that is being taken
         self._closing = threading.Event()
         self._beating: threading.Thread | None = None
 
@@ -87,7 +87,7 @@ class Leases:
         return Lease(self, name, row[0])
 
     def write(self, *statements: tuple[str, Sequence[Any]]) -> None:
-        """Execute statements in a transaction; a failure is only logged: silence, or the next beat, does the same."""
+        """Execute statements in a transaction. A failure is only logged: expiry, or the next renewal, does the same."""
         try:
             with self._database.transaction() as connection:
                 for statement, values in statements:
@@ -96,7 +96,7 @@ class Leases:
             log.warning("%s", error)
 
     def close(self) -> None:
-        """Let others have all that this process holds."""
+        """Stop the renewal and release all leases of this process."""
         self._closing.set()
         if self._beating:
             self._beating.join()

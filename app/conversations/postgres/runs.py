@@ -13,8 +13,8 @@ from app.conversations.postgres.database import Marked, SharedDatabase
 from app.conversations.postgres.leases import ALIVE, RELEASE, Lease, Leases
 from core.text import as_json, clean, one_line
 
-KEPT_HOURS = 24  # of an ended run of a thread, whose turn keeps its answer
-ENDS = {"finished", "failed", "cancelled"}  # events that end a run, and its state then
+KEPT_HOURS = 24  # for an ended run of a thread: its turn keeps the answer
+ENDS = {"finished", "failed", "cancelled"}  # events that end a run; they name its state, too
 MOST_KEPT = 100  # ended runs of one owner that are in no thread
 NEW = """
 INSERT INTO runs (id, owner, kind, thread, question, asked, began, outlives) VALUES (%s, %s, %s, %s, %s, %s, %s, %s)
@@ -24,7 +24,7 @@ SELECT id, owner, kind, thread, question, asked, began::timestamptz AS began, ou
     cancelled, (SELECT count(*) FROM events WHERE run = id) AS events
 FROM runs
 """
-# A run of a thread whose turn is being begun, or that a chat answers, has the thread's lease alone.
+# A run whose turn is just being begun, or that a chat answers, has only the lease of its thread.
 ORPHANS = f"""
 {ROW} WHERE state = 'unfinished' AND owner = ANY(%(owners)s) AND NOT EXISTS (
     SELECT 1 FROM leases WHERE name IN ('run ' || runs.id, 'thread ' || runs.thread) AND {ALIVE}
@@ -59,7 +59,7 @@ ON CONFLICT (day, owner, what) DO UPDATE SET number = spent.number + excluded.nu
 
 
 class KeptEvent(NamedTuple):
-    """An event as it is kept."""
+    """A row of the events."""
 
     run: str
     number: int
@@ -69,7 +69,7 @@ class KeptEvent(NamedTuple):
 
 @dataclass(frozen=True)
 class KeptRun:
-    """A run as it is kept; ``events`` counts them, and ``asked`` is the JSON that it was asked with."""
+    """A row of the runs; ``events`` is their number, and ``asked`` is the JSON of the request."""
 
     id: str
     owner: str
@@ -95,7 +95,7 @@ class RunTable:
         self._keep_days = keep_days
 
     def begin(self, run: KeptRun) -> Lease:
-        """Keep a new run, which is then this process's to answer."""
+        """Keep a new run, and take its lease."""
         lease = self.take(run.id)
         try:
             with self._database.transaction() as connection:
@@ -107,11 +107,11 @@ class RunTable:
         return lease
 
     def take(self, id_: str) -> Lease:
-        """Take a run. Raises `ThreadBusyError` if a process that is alive has it."""
+        """Take the lease of a run. Raises `ThreadBusyError` if a process that is alive has it."""
         return self._leases.take(f"run {id_}")
 
     def append(self, id_: str, lease: Lease, events: Sequence[KeptEvent]) -> None:
-        """Keep events; a last one that ends the run releases it. Raises `LeaseLostError` if another process has it."""
+        """Keep events; one that ends the run releases its lease. Raises `LeaseLostError` if another process has it."""
         last = events[-1]
         with self._database.transaction() as connection:
             lease.require(Marked(connection))
@@ -133,12 +133,12 @@ class RunTable:
         return self._rows(f"{ROW} WHERE owner = %s ORDER BY runs.began DESC LIMIT %s", (owner, MOST_KEPT))
 
     def orphans(self, owners: Sequence[str], most: int) -> list[KeptRun]:
-        """Return unfinished runs that no process has, the oldest first."""
+        """Return the oldest unfinished runs that no living process has a lease of."""
         given = {"owners": list(owners), "most": most, "silence": self._leases.silence}
         return self._rows(ORPHANS, given)
 
     def events(self, known: Mapping[str, int]) -> list[KeptEvent]:
-        """Return the events of runs after the number that is known of each, a few thousand at a time."""
+        """Return the events of runs after the last known number of each, at most a few thousand."""
         rows = self._database.rows(EVENTS, list(known), list(known.values()))
         return [KeptEvent(run, number, kind, json.loads(data)) for run, number, kind, data in rows]
 
@@ -148,12 +148,12 @@ class RunTable:
             connection.execute("UPDATE runs SET cancelled = true WHERE id = %s AND state = 'unfinished'", (id_,))
 
     def cancel_thread(self, thread: str) -> bool:
-        """Ask for the end of what runs in a thread; tell whether anything does."""
+        """Ask for the end of what runs in a thread; return True if anything does."""
         cancel = "UPDATE runs SET cancelled = true WHERE thread = %s AND state = 'unfinished' RETURNING id"
         return bool(self._database.rows(cancel, thread))
 
     def stopped(self, held: Mapping[str, Lease]) -> tuple[list[str], list[str]]:
-        """Return those of the runs that this process has which are to be ended, and those that another has now."""
+        """Return which of the runs that are held somebody cancelled, and which another process has taken over."""
         rows = self._database.rows(STOPPED, list(held), [one.token for one in held.values()])
         return [id_ for id_, lost in rows if not lost], [id_ for id_, lost in rows if lost]
 
@@ -161,15 +161,15 @@ class RunTable:
         return SharedSaver(self._database, lease)
 
     def spend(self, day: date, new: Mapping[tuple[str, str], int]) -> dict[tuple[str, str], int]:
-        """Add to what each person has spent on a day, by person and what, and return what all servers added."""
+        """Add to what was spent on a day, by owner and kind; return the sums of all servers."""
         with self._database.transaction() as connection:
-            rows = [(day, *key, number) for key, number in sorted(new.items())]  # in one order: none waits in a circle
+            rows = [(day, *key, number) for key, number in sorted(new.items())]  # in one order, against deadlocks
             connection.cursor().executemany(SPEND, rows)
             found = connection.execute("SELECT owner, what, number FROM spent WHERE day = %s", (day,)).fetchall()
         return {(owner, what): number for owner, what, number in found}
 
     def expire(self) -> None:
-        """Forget old runs, what was spent before yesterday, and processes that are long dead."""
+        """Delete old runs, what was spent before yesterday, and processes that are long dead."""
         with self._database.transaction() as connection:
             connection.execute(OLD, (self._keep_days, MOST_KEPT, KEPT_HOURS))
             connection.execute("DELETE FROM spent WHERE day < current_date - 1")

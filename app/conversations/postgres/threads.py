@@ -13,7 +13,7 @@ from app.conversations.thread import ThreadTurn
 from app.results.result import Result
 from core.text import as_json
 
-# Of turns that have ended, and of runs that no turn and no client waits for.
+# The runs with checkpoints that are not unfinished, neither as turns nor as runs.
 UNUSED = """
 SELECT DISTINCT thread_id FROM checkpoints WHERE NOT EXISTS (
     SELECT 1 FROM turns WHERE run = thread_id AND state = 'unfinished'
@@ -26,13 +26,13 @@ ON CONFLICT (run) DO UPDATE SET owner = excluded.owner, label = excluded.label
 
 
 class SharedThreads(ThreadTables):
-    """The threads of all owners in PostgreSQL; a process holds what it answers by leases."""
+    """The threads of all owners in PostgreSQL. A process has a lease of each thread that it answers."""
 
     def __init__(self, url: str, *, keep_days: int | None = None, silence: float = LEASE_SECONDS) -> None:
-        """Connect, and make or migrate the tables; delete what was not changed for ``keep_days``.
+        """Connect, and make or migrate the tables; delete threads that were not changed for ``keep_days``.
 
-        What a process holds is anybody's after ``silence`` seconds without a sign of life. Raises `RequestError` and
-        `StoreUnavailable`.
+        After ``silence`` seconds without a sign of life other processes may take over the leases. Raises `RequestError`
+        and `StoreUnavailable`.
         """
         self.keep_days = keep_days
         self.database = SharedDatabase(url)
@@ -75,7 +75,7 @@ class SharedThreads(ThreadTables):
             lease.require(database)
 
     def _begun(self, database: Writer, turn: ThreadTurn, owner: str) -> None:
-        if not turn.docs:  # which servers do not ask
+        if not turn.docs:  # servers do not ask ``docs``
             asked = (turn.question, "", turn.began.isoformat())
             database.execute(NEW, (turn.run, owner, "question", turn.thread, *asked, True))
 
