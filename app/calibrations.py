@@ -117,7 +117,7 @@ def provenance_of(settings: Settings, library: Library) -> Provenance:
 
 
 def labels_in(path: Path, settings: Settings) -> Dataset:
-    """Return the questions of a file that have an answer or are unanswerable. Raises `RequestError` if there are none."""
+    """Return the questions of a file that have an answer or are unanswerable. Raises `RequestError` if it has none."""
     dataset = load(path, _folder(settings) / "documents")
     examples = usable(dataset.examples)
     if not examples:

@@ -18,7 +18,7 @@ TYPES = {"markdown": ("text/markdown", "md"), "json": ("application/json", "json
 
 
 def exported(result: Result, numbered: str, form: str) -> str:
-    """Return an answer, ``numbered`` with the numbers of its citations, in one of `TYPES`."""
+    """Return an answer in one of `TYPES`; ``numbered`` is its text with the numbers of its citations."""
     if form == "json":
         return as_json(result.model_dump(mode="json"), indent=2)
     if form == "markdown":
@@ -60,7 +60,7 @@ def _section(turn: ThreadTurn) -> Html:
 
 
 def _remarks(turn: ThreadTurn) -> list[str]:
-    """What is to be known of a turn beside its answer."""
+    """Return what to say of a turn beside its answer."""
     remarks = []
     if turn.result and turn.result.standalone != turn.result.question:
         remarks.append(f"Understood as: {' '.join(turn.result.standalone.split())}")
@@ -79,7 +79,7 @@ def cost_of(result: Result) -> str:
 
 
 def _verdicts(result: Result) -> list[tuple[str, str]]:
-    """Each claim, and its verdict with how probable that is."""
+    """Return each claim with its verdict, the verdict's probability and the numbers of its citations."""
     return [(one.text, verdict_of(one) + "".join(f" [{number}]" for number in one.citations)) for one in result.claims]
 
 

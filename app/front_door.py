@@ -1,4 +1,4 @@
-"""The front door: ask questions of documents from Python, as the command line does."""
+"""The Python interface: ask questions of documents, as the command line does."""
 
 from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Sequence
 from contextlib import aclosing
@@ -50,9 +50,9 @@ if TYPE_CHECKING:
 class SelfRAG:
     """Self-RAG over a library of documents, or over a retriever.
 
-    Use it as a context manager, or `close` it. Each method that asks takes a `Context` for its question alone; what it
-    leaves out is as the settings say. The synchronous methods may be called from any thread, also while an event loop
-    runs, as in a notebook.
+    Use it as a context manager, or `close` it. A `Context` given to a method holds for that call; the settings decide
+    what it leaves out. The synchronous methods may be called from any thread, also while an event loop runs, as in a
+    notebook.
     """
 
     def __init__(
@@ -66,9 +66,9 @@ class SelfRAG:
     ) -> None:
         """Bind the models to ``retriever``, any LangChain retriever.
 
-        ``model`` writes and judges, ``critic`` judges instead of it; without them the models are those of
-        ``settings``, which are read from the environment and ``.env`` if not given. ``screen`` shows downloads.
-        Raises `RequestError` for a setting that is wrong, and `ModelError` where no model can be had.
+        ``model`` writes and judges, unless ``critic`` judges. Without them the models are those of ``settings``, which
+        are read from the environment and ``.env`` if not given. ``screen`` shows downloads. Raises `RequestError` for a
+        wrong setting, and `ModelError` if no model can be loaded.
         """
         settings = settings or load_settings()
         with (screen or Screen(quiet=True)).downloads() as progress:
@@ -96,10 +96,10 @@ class SelfRAG:
         context: Context | None = None,
         screen: Screen | None = None,
     ) -> Self:
-        """Open files and folders, indexed as ``--docs`` does; with no path the person's own library.
+        """Open files and folders, indexed as ``--docs`` does; without a path, open the user's own library.
 
-        A ``context`` with a filter is checked against the documents. Raises `RequestError` where there is nothing to
-        ask.
+        ``context`` holds for every question; its filter is checked against the documents. Raises `RequestError` if
+        there is nothing to ask.
         """
         settings, screen = settings or load_settings(), screen or Screen(quiet=True)
         within = context.filter if context else None
@@ -116,9 +116,9 @@ class SelfRAG:
         return opened
 
     def over(self, library: Library, retriever: RetrieverLike, visible: Visible | None = None) -> Self:
-        """Return the same models and settings over another library, searched by ``retriever``; close neither twice.
+        """Return a copy over another library, searched by ``retriever``. It shares the models: close only one of both.
 
-        The stamp of its answers knows only what is ``visible``.
+        The stamp of its answers covers only the ``visible`` documents.
         """
         other = copy(self)
         other._visible = visible
@@ -130,7 +130,7 @@ class SelfRAG:
         return other
 
     def ask_of(self, library: Library, screen: Screen) -> None:
-        """Name ``library`` as what is searched, and use its calibration; ``screen`` shows why it cannot be used."""
+        """Search ``library`` from now on, with its calibration; ``screen`` shows why a calibration cannot be used."""
         self.library = library
         kept = kept_for(library, self._stamp, self._base_calibration, self._settings, screen)
         self.library_calibration = kept
@@ -171,9 +171,9 @@ class SelfRAG:
     ) -> Result:
         """Answer one question.
 
-        ``conversation`` are the turns before it, oldest first, of which the last 20 count: `Result.turn` gives each.
-        ``standalone`` is what the question means by itself, where the text that was made of it is wrong. Raises
-        `RequestError` for a question that cannot be asked. A model that fails gives the outcome ``stopped``.
+        ``conversation`` are the turns before it, oldest first, as `Result.turn` returns them; the last 20 count.
+        ``standalone`` says what the question means by itself, where an earlier result has that wrong. Raises
+        `RequestError` for a question that cannot be asked. If the model fails, the outcome is ``stopped``.
         """
         return in_background(self.aask(question, context, conversation=conversation, standalone=standalone))
 
@@ -185,7 +185,7 @@ class SelfRAG:
         conversation: Sequence[Turn] = (),
         standalone: str | None = None,
     ) -> Result:
-        """As `ask`."""
+        """Answer one question, as `ask` does."""
         asked = question_after(question, conversation, standalone)
         state = await self.graph.ainvoke(asked, context=compose.merged(self.context, context))
         return self._result(cast("SelfRAGState", state))
@@ -195,21 +195,21 @@ class SelfRAG:
         return in_background(self.aask_many(questions, context, at_once=at_once))
 
     async def aask_many(self, questions: Iterable[str], context: Context | None = None, *, at_once: int = 4) -> Results:
-        """As `ask_many`. The first error cancels what is running, and is raised."""
+        """Answer several questions, as `ask_many` does. The first error cancels what is running, and is raised."""
         asks = (partial(self.aask, question, context) for question in questions)
         return Results(await gather_bounded(asks, at_once))
 
     def verify(self, claim: str, context: Context | None = None, *, question: str | None = None) -> VerifiedClaim:
-        """Check one sentence against the documents, or an answer to a ``question`` as those of `ask` are checked.
+        """Check one sentence against the documents; with a ``question``, check it as `ask` checks a claim of an answer.
 
-        Raises `RequestError` for an empty one, and `ModelError`.
+        Raises `RequestError` for a sentence that is empty or too long, and `ModelError`.
         """
         return in_background(self.averify(claim, context, question=question))
 
     async def averify(
         self, claim: str, context: Context | None = None, *, question: str | None = None
     ) -> VerifiedClaim:
-        """As `verify`."""
+        """Check one sentence, as `verify` does."""
         text = require_claim(claim)
         asked = None if question is None else require_question(question).strip()
         # To a question "in Paris" is an answer; by itself it states nothing.
@@ -235,25 +235,25 @@ class SelfRAG:
         progress: Callable[[int, int], None] | None = None,
         cached: Check | None = None,
     ) -> CheckedText:
-        """As `check`; ``headings``, ``progress`` and ``cached`` are those of `check_text`."""
+        """Check a text, as `check` does; ``headings``, ``progress`` and ``cached`` are those of `check_text`."""
         services, context = self.services_to_check(), compose.merged(self.context, context)
         with recorded("check text", self._telemetry):
             return await check_text(
                 text, services, context, headings=headings, at_once=at_once, progress=progress, cached=cached
             )
 
-    # What an agent takes imports langchain.agents, 0.1 s that no other use needs.
+    # These import langchain.agents when they are called: it takes 0.1 s, which only agents need.
 
     def as_tool(
         self, name: str = "ask_documents", *, description: str | None = None, context: Context | None = None
     ) -> "BaseTool":
-        """Return a tool for an agent of LangChain: the answer with its quotes, the `Result` in JSON as its artifact."""
+        """Return a tool for a LangChain agent: the answer with its quotes; its artifact is the `Result` as JSON."""
         from app.agents import tool_of
 
         return tool_of(partial(self.astream, context=context, tokens=False), name, description)
 
     def as_retriever(self, context: Context | None = None) -> "BaseRetriever":
-        """Return a retriever of LangChain that finds what the critic judges relevant, best first."""
+        """Return a LangChain retriever that finds what the critic judges relevant, best first."""
         from app.agents import GradedPassages
 
         return GradedPassages(graph=self.graph, context=compose.merged(self.context, context))
@@ -266,7 +266,7 @@ class SelfRAG:
         seconds: float = 120,
         context: Context | None = None,
     ) -> "CheckedAnswers":
-        """Return a middleware that checks what an agent of LangChain answers: see `app.agents.CheckedAnswers`."""
+        """Return a middleware that checks the answers of a LangChain agent: see `app.agents.CheckedAnswers`."""
         from app.agents import CheckedAnswers
 
         check = partial(self.acheck, context=context)
@@ -280,12 +280,11 @@ class SelfRAG:
         budget: int = UNBOUNDED,
         progress: Callable[[int, int], None] = lambda done, total: None,
     ) -> Calibrated:
-        """Fit the confidence to the library, the models and labelled questions, and use it if better.
+        """Fit the confidence to the library, the models and labelled questions, and use the fit if it is better.
 
-        ``labels`` is a file of them, or what was read from one; without it the model writes some, and what comes of
-        them is an estimate. With ``risk`` at most that share of the answers is wrong, with 90 % confidence; ``budget``
-        bounds the calls. Raises `RequestError` for labels on which nothing can be fitted, and `ModelError`; replies are
-        kept in any case.
+        ``labels`` are labelled questions, or their file; without them the model writes some, and the figures are only
+        estimates. With ``risk`` at most that share of the answers is wrong, with 90 % confidence. ``budget`` limits the
+        model calls. Raises `RequestError` if nothing can be fitted, and `ModelError`; replies are kept in any case.
         """
         return in_background(self.acalibrate(labels, risk=risk, budget=budget, progress=progress))[0]
 
@@ -297,7 +296,7 @@ class SelfRAG:
         budget: int = UNBOUNDED,
         progress: Callable[[int, int], None] = lambda done, total: None,
     ) -> tuple[Calibrated, list[Trial]]:
-        """As `calibrate`; return also what came of each question."""
+        """Calibrate, as `calibrate` does; return also the trial of each question."""
         if self.library is None:
             raise RequestError("A calibration is kept for a library: open one with SelfRAG.open.")
         examples = labels_in(Path(labels), self._settings).examples if isinstance(labels, (str, Path)) else labels
@@ -321,7 +320,7 @@ class SelfRAG:
         return replace(self.services, thresholds=self._uncalibrated.thresholds, fits=self._uncalibrated.fits)
 
     def services_to_check(self) -> Services:
-        """Return the services over a retriever as `verify` asks it."""
+        """Return the services with the retriever adapted to the arguments that `verify` passes to it."""
         return replace(self.services, retriever=adapted(self.services.retriever))
 
     def stream(
@@ -333,7 +332,7 @@ class SelfRAG:
         conversation: Sequence[Turn] = (),
         standalone: str | None = None,
     ) -> Generator[Event, None, None]:
-        """Answer one question as `ask`, event by event; `Finished` is the last. Closing the iterator ends it."""
+        """Answer one question, as `ask` does, event by event, `Finished` last. Closing the iterator cancels it."""
         asked = self.astream(question, context, tokens=tokens, conversation=conversation, standalone=standalone)
         return stream_in_background(asked)
 
@@ -346,7 +345,7 @@ class SelfRAG:
         conversation: Sequence[Turn] = (),
         standalone: str | None = None,
     ) -> AsyncGenerator[Event, None]:
-        """As `stream`. With ``tokens`` the model is asked to stream its drafts."""
+        """Answer one question, as `stream` does. With ``tokens`` the model is asked to stream its drafts."""
         return self.astream_state(question_after(question, conversation, standalone), context, tokens=tokens)
 
     async def astream_state(
@@ -357,9 +356,9 @@ class SelfRAG:
         *,
         tokens: bool = True,
     ) -> AsyncGenerator[Event, None]:
-        """As `astream`, given the graph's input; with None go on from the last checkpoint of the thread of ``config``.
+        """Answer as `astream`, given the graph's input; with None continue from the last checkpoint for ``config``.
 
-        The nodes that have finished are told again first.
+        The events of the nodes that finished before are yielded again first.
         """
         resumed = ResumedNodes()
         if asked is None and config:
@@ -377,7 +376,7 @@ class SelfRAG:
                     final = chunk
                 elif mode == "tasks" and "input" in chunk and not resumed.has_finished(chunk["name"]):
                     yield NodeStarted(chunk["name"])
-                elif mode == "updates" and "__metadata__" not in chunk:  # which marks what a checkpoint holds
+                elif mode == "updates" and "__metadata__" not in chunk:  # which marks what comes from a checkpoint
                     for update in chunk.values():
                         yield finished_node(update["path"][-1])
                 elif mode == "messages" and (text := draft_text(*chunk)):
@@ -409,7 +408,7 @@ class SelfRAG:
 
 
 def question_after(question: str, conversation: Sequence[Turn] = (), standalone: str | None = None) -> SelfRAGState:
-    """Return the graph's input. Raises `RequestError` for a question that cannot be asked, or no conversation."""
+    """Return the graph's input. Raises `RequestError` for a question or a conversation that cannot be asked."""
     asked: SelfRAGState = {"question": require_question(question)}
     if turns := require_conversation(conversation):
         asked["conversation"] = turns

@@ -1,4 +1,4 @@
-"""Which documents a question is asked of: those named, the library, or the sample."""
+"""Open the documents that a question is asked of: those named, the library, or the sample."""
 
 import hashlib
 import logging
@@ -44,7 +44,7 @@ def _open(name: str, settings: Settings, model: Model, split: SplitSettings) -> 
 
 
 def machine_of(settings: Settings) -> Machine:
-    """Which files this machine reads of a library that others read too."""
+    """Return this machine's name, and the folders that it shares with other machines."""
     shared = [
         Path(one).expanduser().resolve() for one in (settings.selfrag_shared_folders or "").split(os.pathsep) if one
     ]
@@ -52,7 +52,7 @@ def machine_of(settings: Settings) -> Machine:
 
 
 def open_own(settings: Settings, screen: Screen) -> Library:
-    """The person's own library."""
+    """Open the user's own library."""
     return open_library("library", settings, screen)
 
 
@@ -64,13 +64,13 @@ def library_to_ask(
     *,
     complete: bool = False,
 ) -> Library:
-    """The index to ask, in step with the disk. With no documents named and none in the library, the sample's.
+    """Open and sync the index of ``docs``, else the user's library or, if that is empty, the sample's.
 
-    Raises `RequestError` where there is nothing to ask, or nothing that fits the filter ``within``; with ``complete``
-    also where another process is writing the index, which is otherwise asked as far as it is.
+    Raises `RequestError` if there is nothing to ask, or nothing that fits the filter ``within``. If another process is
+    writing the index, ``complete`` raises `RequestError` too; else the index is asked as far as it is.
     """
     library = open_docs(docs, settings, screen) if docs else open_own(settings, screen)
-    sync(library, screen, complete)  # first: its folders may have got their first document, or lost their last
+    sync(library, screen, complete)  # before the test: a folder may have got its first document, or lost its last
     if not docs and not library.sources():
         library.close()
         library = open_docs([SAMPLE], settings, screen)
@@ -85,14 +85,14 @@ def library_to_ask(
 
 
 def open_docs(docs: Sequence[Path], settings: Settings, screen: Screen) -> Library:
-    """The index of ``docs`` alone, kept apart from the library and used again."""
+    """Open an index of ``docs`` alone, which is kept apart from the library and used again."""
     library = open_library(library_name(docs), settings, screen)
     library.add(docs)
     return library
 
 
 def open_served(settings: Settings, screen: Screen, uploads: Path) -> tuple[Library, Library | None]:
-    """The person's own library, with what was uploaded to it; while it is empty, also the sample's, to be asked."""
+    """Open the user's own library with its uploads; while it is empty, also the sample's, else None."""
     library = open_own(settings, screen)
     add_uploads(library, uploads)
     sync(library, screen, complete=False)
@@ -106,9 +106,9 @@ def open_served(settings: Settings, screen: Screen, uploads: Path) -> tuple[Libr
 
 
 def open_shared(settings: Settings, screen: Screen, uploads: Path) -> Library:
-    """An index of what is in the person's library, or else in the sample, and of what others uploaded.
+    """Open the index that a server's users share: what is in the user's library, or else the sample, and all uploads.
 
-    It is one of its own: what others upload never enters the library, which the command line asks.
+    It is separate: what others upload never enters the library, which the command line asks.
     """
     library = open_library("shared", settings, screen)
     follow_own(library, settings, uploads)
@@ -118,7 +118,7 @@ def open_shared(settings: Settings, screen: Screen, uploads: Path) -> Library:
 
 
 def follow_own(library: Library, settings: Settings, uploads: Path) -> None:
-    """Let a shared library have the folders of the person's own, or else the sample, and leave out what that does."""
+    """Give a shared library the folders and exclusions of the user's own library, or else the sample."""
     with _open("library", settings, library.store.model, library.settings) as own:
         shared, excluded = own.roots() or {SAMPLE.resolve(): False}, own.excluded()
     known = library.roots()
@@ -135,7 +135,7 @@ def follow_own(library: Library, settings: Settings, uploads: Path) -> None:
 def add_uploads(library: Library, uploads: Path) -> None:
     """Make the folder of uploads part of the library, if anything was uploaded.
 
-    A database keeps uploads itself: what an older version, or a copy, left in it as files of this folder is moved.
+    A database keeps uploads itself; files that an older version, or a copy, left in the folder are moved into it.
     """
     if library.store.uploads:
         if uploads.resolve() in library.roots():
@@ -148,7 +148,7 @@ def add_uploads(library: Library, uploads: Path) -> None:
 
 
 def move_uploads(uploads: Uploads, folder: Path) -> list[Path]:
-    """Store the uploads in a folder in the library's database, and return them; what is there already stays as it is.
+    """Store the files of an upload folder in the library's database, unless it has them; return all of them.
 
     The files stay where they are. The next sync reads what was stored.
     """
@@ -167,11 +167,11 @@ def move_uploads(uploads: Uploads, folder: Path) -> list[Path]:
 
 
 def home_of(url: str, settings: Settings) -> Path | None:
-    """Where a store's URL keeps libraries, each of which is closed to other users; None for a database."""
+    """Return the folder in which a store's URL keeps libraries, and make them private; return None for a database."""
     if names_database(url):
         return None
     home = library_folder(url, settings.libraries_folder)
-    if home == settings.libraries_folder:  # another, that the person named, may hold other things
+    if home == settings.libraries_folder:  # a folder that the user named may hold other things
         make_private(home)
     with suppress(OSError):
         for file in home.glob("*/index.sqlite"):
@@ -180,9 +180,9 @@ def home_of(url: str, settings: Settings) -> Path | None:
 
 
 def sync(library: Library, screen: Screen, complete: bool) -> None:
-    """Bring the library in step; unless it must be ``complete``, what it holds will do while another process writes.
+    """Sync the library with the disk; unless ``complete``, use it as it is while another process is writing it.
 
-    Raises `IndexBusy` where that will not do, or is nothing yet, after a moment's wait for the other process.
+    Raises `IndexBusy`, after a moment's wait, if it must be complete or has nothing yet.
     """
     for seconds in (WAIT,) if complete else (0.0, WAIT):
         try:
@@ -200,7 +200,7 @@ def sync(library: Library, screen: Screen, complete: bool) -> None:
 
 
 def tell(report: SyncReport, screen: Screen) -> None:
-    """Say what the sync noticed that a person should know."""
+    """Show what a person should know of a sync."""
     counted = (len(report.added), len(report.updated), len(report.removed), len(report.failed), len(report.empty))
     log.debug("synced: %d added, %d updated, %d removed, %d failed, %d empty", *counted)
     for note in report.notes:

@@ -1,4 +1,4 @@
-"""How the words of an option or a setting are read."""
+"""Read the words of options and settings, and check the files that they name."""
 
 import calendar
 import errno
@@ -17,7 +17,7 @@ from core.text import is_blank, shown, without_surrogates
 
 
 def probability(word: str) -> float:
-    """A number from 0 to 1. Raises `ValueError` for anything else."""
+    """Read a number from 0 to 1. Raises `ValueError` for anything else."""
     value = float(word)
     if not 0 <= value <= 1:
         raise ValueError(f"{word} is not from 0 to 1")
@@ -25,7 +25,7 @@ def probability(word: str) -> float:
 
 
 def risk(word: str) -> float:
-    """A share above 0 and below 1. Raises `ValueError` for anything else."""
+    """Read a share above 0 and below 1. Raises `ValueError` for anything else."""
     value = float(word)
     if not 0 < value < 1:
         raise ValueError(f"{word} is not between 0 and 1")
@@ -33,7 +33,7 @@ def risk(word: str) -> float:
 
 
 def weights(word: str) -> tuple[float, float, float]:
-    """``1,1,0.5``: the weights of relevance, support and usefulness.
+    """Read the weights of relevance, support and usefulness, such as ``1,1,0.5``.
 
     Raises `ValueError` unless there are three finite numbers, none below 0.
     """
@@ -44,7 +44,7 @@ def weights(word: str) -> tuple[float, float, float]:
 
 
 def span(word: str) -> tuple[int, int]:
-    """``7`` or ``3-5``: the first and the last number, from 1. Raises `ArgumentTypeError` for anything else."""
+    """Read ``7`` or ``3-5``: the first and the last number, from 1. Raises `ArgumentTypeError` for anything else."""
     found = re.fullmatch("([0-9]{1,9})(?:-([0-9]{1,9}))?", word)
     first, last = (int(found[1]), int(found[2] or found[1])) if found else (0, 0)
     if not 1 <= first <= last:
@@ -53,7 +53,7 @@ def span(word: str) -> tuple[int, int]:
 
 
 def first_day(word: str) -> date:
-    """``2024``, ``2024-05`` or ``2024-05-31``: its first day. Raises `ArgumentTypeError` for anything else."""
+    """Read the first day of ``2024``, ``2024-05`` or ``2024-05-31``. Raises `ArgumentTypeError` for anything else."""
     if not re.fullmatch("[0-9]{4}(-[0-9]{2}){0,2}", word):
         raise ArgumentTypeError(f"{word!r} is no day such as 2024-05-31, 2024-05 or 2024")
     try:
@@ -63,21 +63,21 @@ def first_day(word: str) -> date:
 
 
 def last_day(word: str) -> date:
-    """``2024``, ``2024-05`` or ``2024-05-31``: its last day. Raises `ArgumentTypeError` for anything else."""
+    """Read the last day of ``2024``, ``2024-05`` or ``2024-05-31``. Raises `ArgumentTypeError` for anything else."""
     first, named = first_day(word), word.count("-")
     month = first.month if named else 12
     return date(first.year, month, first.day if named == 2 else calendar.monthrange(first.year, month)[1])
 
 
 def file_path(word: str) -> Path:
-    """A path; an empty one, as of a shell's variable that is not set, is not the working folder."""
+    """Read a path. Raises `ArgumentTypeError` for an empty one: an unset shell variable is not the working folder."""
     if not word.strip():
         raise ArgumentTypeError("a path is empty")
     return Path(word)
 
 
 def pattern(word: str) -> str:
-    """A pattern of files; one that begins at the working folder or its parent, as shells write it, is made whole."""
+    """Read a pattern of files; make one absolute that begins at the working folder (``.``) or its parent (``..``)."""
     if not word.strip():
         raise ArgumentTypeError("a pattern is empty")
     path = os.path.normpath(word)
@@ -98,7 +98,7 @@ def add_concurrency(parser: _ActionsContainer, what: str = "questions") -> None:
 
 
 def require_suffix(path: Path, *suffixes: str) -> None:
-    """Refuse a file of another ending."""
+    """Raise `RequestError` for a file with another suffix, or a PNG that cannot be drawn."""
     if path.suffix.lower() not in suffixes:
         endings = " or ".join(filter(None, (", ".join(suffixes[:-1]), suffixes[-1])))
         raise RequestError(f"{shown(path.name)} cannot be written: name a file that ends in {endings}.")
@@ -107,33 +107,33 @@ def require_suffix(path: Path, *suffixes: str) -> None:
 
 
 def require_charts(what: str) -> None:
-    """Refuse what is drawn with packages that are not installed, before anything is asked for it."""
+    """Raise `RequestError` if a package that draws is not installed, before a question is asked."""
     for name in ("matplotlib", "novasvg"):
         if find_spec(name) is None:
             raise RequestError(f"{what} needs {name}: run pip install -r requirements-charts.txt.")
 
 
 def require_output(path: Path, *suffixes: str) -> None:
-    """Refuse a file of another ending, or that can be seen not to be writable, before anything is asked for it."""
+    """Raise `RequestError` for a file of another suffix, or one not writable, before a question is asked."""
     require_suffix(path, *suffixes)
     require_writable_file(path)
 
 
 def as_text(word: str) -> str:
-    """A word of the command line or of JSON as text that can be written; "" if there is nothing to read in it."""
+    """Return a word of the command line or of JSON as text that can be encoded; "" if nothing in it can be read."""
     text = without_surrogates(word)
     return "" if is_blank(text) else text
 
 
 def count(word: str) -> int:
-    """A whole number from 1. Raises `ArgumentTypeError` for anything else."""
+    """Read a whole number from 1. Raises `ArgumentTypeError` for anything else."""
     if not word.isdecimal() or int(word) < 1:
         raise ArgumentTypeError(f"{word!r} is no number from 1")
     return int(word)
 
 
 def require_writable_file(path: Path) -> None:
-    """Refuse a file that can be seen not to be writable, before a question is asked for it."""
+    """Raise `RequestError` for a file that is seen not to be writable, before a question is asked."""
     try:
         if os.path.lexists(path):
             require_regular(path, follow_links=False)
@@ -146,7 +146,7 @@ def require_writable_file(path: Path) -> None:
 
 
 def write_file(path: Path, data: bytes, *, new: bool = False) -> None:
-    """Write a file that the user alone may read, a ``new`` one over none. Raises `RequestError` where it cannot be."""
+    """Write a file that only the user may read; a ``new`` one must not exist. Raises `RequestError` if it fails."""
     try:
         write_private(path, data, new=new)
     except FileExistsError as error:

@@ -116,7 +116,7 @@ class TableFound(TypedDict):
 
 
 class Queried(TypedDict):
-    """The query whose result is the answer. It ran over ``rows`` rows of ``source``; ``carried_by`` support the result."""
+    """The query whose result is the answer. It ran over ``rows`` rows of ``source``; ``carried_by`` rows carry it."""
 
     sql: str
     source: str

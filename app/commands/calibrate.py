@@ -83,7 +83,7 @@ def _look_after(options: argparse.Namespace, settings: Settings, screen: Screen)
 
 
 def _confirm(n: int | None, options: argparse.Namespace, settings: Settings, screen: Screen) -> None:
-    """Print about what ``n`` questions cost (None: those that the model writes); if it is money, ask whether to begin."""
+    """Print about what ``n`` questions cost (None: those that the model writes), and ask whether to spend money."""
     calls, what = CALLS, f"{n} questions"
     if n is None:
         n, calls = 2 * PASSAGES, CALLS + WRITING

@@ -76,7 +76,7 @@ def lines(screen: Screen) -> Iterator[str]:
 
 
 def attempt(do: Callable[[], bool | None], screen: Screen) -> bool:
-    """Run a line's action; return False if it leaves the chat. A terminal shows errors and interrupts; else they raise."""
+    """Run a line's action; return False if it leaves the chat. Errors and interrupts raise only without a terminal."""
     try:
         return do() is not False
     except SelfRAGError as error:

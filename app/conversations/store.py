@@ -23,7 +23,7 @@ COMPANIONS = ("", "-wal", "-shm", "-journal")
 
 
 class HeldLock(FileLock):
-    """A lock that is acquired where it is made: as a context manager it only releases."""
+    """A lock that is acquired before it is entered: as a context manager it only releases."""
 
     def __enter__(self) -> Self:
         return self
@@ -33,7 +33,7 @@ class Threads(ThreadTables):
     """The threads of all owners, in ``folder``."""
 
     def __init__(self, folder: Path, *, keep_days: int | None = None) -> None:
-        """Open or create the store; delete what was not changed for ``keep_days``.
+        """Open or create the store; delete threads that were not changed for ``keep_days``.
 
         Raises `ThreadStorageError` if it cannot be read or written, is damaged, or is of a newer version.
         """
@@ -101,7 +101,7 @@ class Threads(ThreadTables):
         database.execute("SELECT count(*) FROM threads JOIN turns ON turns.thread = threads.id LIMIT 1").fetchone()
 
     def _deleted(self, id_: str) -> None:
-        """Remove its lock, and empty the write-ahead log, which holds what was written before it was deleted."""
+        """Remove the thread's lock file, and empty the write-ahead log, which still holds its text."""
         with suppress(OSError):
             self._lock_file(id_).unlink(missing_ok=True)
         with self._using, self._translated():
@@ -109,9 +109,9 @@ class Threads(ThreadTables):
 
     def _clean_up(self) -> None:
         files = (self._folder / "checkpoints").glob("*.sqlite")
-        kept = [path.stem for path in files]  # first: a turn precedes its file
+        kept = [path.stem for path in files]  # listed first: a turn is written before its file
         unfinished = {row["run"] for row in self._read("SELECT run FROM turns WHERE state = 'unfinished'")}
-        self.remove_checkpoints(*(run for run in kept if run not in unfinished))  # a kill came before they were
+        self.remove_checkpoints(*(run for run in kept if run not in unfinished))  # left by a kill
 
     def _lock_file(self, id_: str) -> Path:
         return self._folder / "locks" / f"{id_}.lock"

@@ -68,7 +68,7 @@ WITH_CALIBRATION = "SELECT * FROM turns WHERE state = 'finished' AND result LIKE
 UNCHANGED = "SELECT id FROM threads WHERE updated < ? AND id LIKE ?"
 LAST = "SELECT run, number, state FROM turns WHERE thread = ? ORDER BY number DESC LIMIT 1"
 OF_OWNER = "SELECT turns.* FROM turns JOIN threads ON threads.id = turns.thread WHERE threads.owner = ?"
-# The turns that a turn replaces: the one that it corrects, and what that one was to correct.
+# The turns that a turn replaces: the one that it corrects, the one that that one corrected, and so on.
 CORRECTED = """
 WITH RECURSIVE corrected (run) AS (
     SELECT replaces FROM turns WHERE run = ?
@@ -84,10 +84,10 @@ Rows = list[dict[str, Any]]
 
 
 class Lock(AbstractContextManager[Any], Protocol):
-    """A thread that only its holder may answer or delete; a context manager that releases it."""
+    """The lock of a thread, which only its holder may answer or delete; a context manager that releases it."""
 
     def release(self) -> None:
-        """Let others have it."""
+        """Release the thread."""
 
 
 class Writer(Protocol):
@@ -102,7 +102,7 @@ class ThreadTables(ABC):
 
     keep_days: int | None
     runs: Any = None  # the `RunTable` of several servers
-    feedback: FeedbackStore | None = None  # unless it is in a folder of its own
+    feedback: FeedbackStore | None = None  # None if it is in a folder of its own
 
     @abstractmethod
     def close(self) -> None:
@@ -110,7 +110,7 @@ class ThreadTables(ABC):
 
     @abstractmethod
     def lock(self, id_: str) -> Lock:
-        """Take a thread, which this process holds until it is released or ends. Raises `ThreadBusyError`."""
+        """Take the lock of a thread, held until it is released or this process ends. Raises `ThreadBusyError`."""
 
     @abstractmethod
     def has_checkpoints(self, run: str) -> bool:
@@ -118,7 +118,7 @@ class ThreadTables(ABC):
 
     @abstractmethod
     def checkpointer(self, turn: ThreadTurn) -> AbstractAsyncContextManager[BaseCheckpointSaver[str] | None]:
-        """Open the checkpoints of a turn whose thread is held; None if that cannot be done."""
+        """Open the checkpoints of a turn whose thread is held; yield None if they cannot be opened."""
 
     @abstractmethod
     def remove_checkpoints(self, *runs: str) -> None:
@@ -134,17 +134,17 @@ class ThreadTables(ABC):
 
     @abstractmethod
     def _clean_up(self) -> None:
-        """Remove the checkpoints of runs that are not unfinished, and whatever else is of no use any more."""
+        """Remove the checkpoints of runs that have ended."""
 
     def _require_held(self, database: Writer, turn: ThreadTurn) -> None:  # noqa: B027 - a file's lock is not lost
-        """Raise if another process has taken the turn's thread over."""
+        """Raise `LeaseLostError` if another process has taken the turn's thread over."""
 
     def _begun(self, database: Writer, turn: ThreadTurn, owner: str) -> None:  # noqa: B027 - all is in the turn
-        """Keep what else is to be known of a turn that begins."""
+        """Keep what the store needs to know of a new turn beyond its row."""
 
     @abstractmethod
     def _deleted(self, id_: str) -> None:
-        """Remove what else was kept of a thread that was deleted."""
+        """Remove what is kept of a deleted thread beyond its rows."""
 
     def create(self, owner: str = "", title: str | None = None) -> Thread:
         """Begin a thread; one without a title gets its first question for a title."""
@@ -183,9 +183,9 @@ class ThreadTables(ABC):
         raise UnknownThreadError
 
     def conversation(self, id_: str, owner: str = "", *, before: int | None = None) -> Sequence[Turn]:
-        """Return the turns that a question is asked after, oldest first: the last that are finished and not replaced.
+        """Return the turns that are the context of a question, oldest first: the last ones finished and not replaced.
 
-        ``before`` is the question's number, if it is in the thread already: what it corrects does not count.
+        ``before`` is the question's number, if it is in the thread already; the turns that it corrects are left out.
         """
         self.get(id_, owner)
         asked = self._read("SELECT run FROM turns WHERE thread = ? AND number = ?", id_, before)
@@ -212,7 +212,7 @@ class ThreadTables(ABC):
             self._delete(id_)
 
     def expire(self) -> None:
-        """Delete for good what was not changed for ``keep_days``, but nothing that is being answered."""
+        """Delete for good the threads that were not changed for ``keep_days``, unless they are being answered."""
         if self.keep_days is not None:
             last = (datetime.now(UTC) - timedelta(days=self.keep_days)).isoformat()
             for row in self._read(UNCHANGED, last, "%"):
@@ -232,7 +232,7 @@ class ThreadTables(ABC):
         docs: Sequence[str] = (),
         replaces: str | None = None,
     ) -> ThreadTurn:
-        """Add an unfinished turn to a thread whose lock is held; one that a crash had left unfinished is cancelled.
+        """Add an unfinished turn to a thread whose lock is held; cancel the last turn if a crash left it unfinished.
 
         Raises `UnknownThreadError`, and `NotLastTurnError` if ``replaces`` is not the run of the last turn.
         """
@@ -301,9 +301,9 @@ class ThreadTables(ABC):
             yield {"thread": thread, "turns": turns}
 
     def restore(self, exported: Mapping[str, Any]) -> bool:
-        """Put back a thread as it was exported, and return True; False if it is there, and stays as it is.
+        """Put back an exported thread and return True; if it is there already, leave it as it is and return False.
 
-        Raises `ThreadStorageError`, and ``KeyError`` or a database's error for what is none.
+        Raises `ThreadStorageError`, and ``KeyError`` or a database's error for what is no exported thread.
         """
         thread, turns = exported["thread"], exported["turns"]
         if self._read("SELECT 1 FROM threads WHERE id = ?", thread["id"]):
@@ -323,7 +323,7 @@ class ThreadTables(ABC):
 
 
 def _turn_of(row: Mapping[str, Any]) -> ThreadTurn:
-    """Return a turn as it was kept; one that this version cannot read has failed."""
+    """Return the turn of a row; if this version cannot read it, a turn that failed."""
     kept = dict(row)
     try:
         kept["options"], kept["docs"] = json.loads(kept["options"]), json.loads(kept["docs"])

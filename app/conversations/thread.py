@@ -1,4 +1,4 @@
-"""A thread, which is a conversation that is kept, and its turns; what can be wrong with one."""
+"""Threads, which are conversations that are kept, their turns, and the errors of both."""
 
 from datetime import datetime
 from typing import Any, Literal
@@ -61,7 +61,7 @@ class ThreadBusyError(RequestError):
 
 
 class NotLastTurnError(RequestError):
-    """A turn that is not the last one was to be corrected."""
+    """A correction names a turn that is not the last one of its thread."""
 
     def __init__(self) -> None:
         super().__init__("Only the last question of a thread can be corrected: ask this one again instead.")
@@ -72,7 +72,7 @@ class ThreadStorageError(RequestError):
 
 
 class LeaseLostError(SelfRAGError):
-    """Another process has taken over what this one was doing, and nothing more of it is kept."""
+    """Another process has taken over this one's lease; what this one still writes is not kept."""
 
     def __init__(self) -> None:
         super().__init__("Another server has gone on with this question, because this one was silent for too long.")

@@ -1,6 +1,6 @@
-"""Where the nodes and edges of the graph stand in its picture: laid out by hand, so that both loops can be seen.
+"""Places of the graph's nodes and edges in its picture, laid out by hand so that both loops can be seen.
 
-The way of a good question leads straight down. The re-query loop is on the left, the regenerate loop on the right.
+The path of a question that needs no loop leads straight down; the re-query loop is left of it, regenerate right.
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ PILL = (64.0, 24.0)
 CHECKS_GAP = 32.0
 MARGIN = 24.0
 
-# The column and the row of each node; between -1 and 1 are those that stand beside the way straight down.
+# The column and the row of each node; -0.5 and 0.5 are two nodes side by side in the middle column.
 NODES: dict[str, tuple[float, int]] = {
     "contextualize": (-1, 0),
     "decide": (0, 0),
@@ -36,11 +36,11 @@ NODES: dict[str, tuple[float, int]] = {
 
 @dataclass(frozen=True)
 class Edge:
-    """An edge: its condition, where it leaves and arrives, and the lanes that it takes in between.
+    """An edge: the label of its condition, where it leaves and arrives, and the lanes that it takes in between.
 
-    A port is a side and a shift along it, in parts of the node's width or height; an edge from
-    bottom to top leads straight down. Lanes are vertical and horizontal in
-    turn. ``label_at`` is where the label stands: 1.5 is the middle of the second segment, and then a shift in pixels.
+    A port is a side and a shift along it, as a fraction of the node's width or height. Lanes are vertical and
+    horizontal in turn; an edge from bottom to top without lanes leads straight down. ``label_at`` is where the label
+    stands, such as 1.5 for the middle of the second segment, and a shift from there in pixels.
     """
 
     label: str
@@ -140,7 +140,7 @@ class Box:
     height: float
 
     def port(self, side: Side, shift: float) -> Point:
-        """A point on one of the sides."""
+        """Return a point on one of the sides."""
         if side in ("left", "right"):
             return self.x + self.width / 2 * (1 if side == "right" else -1), self.y + shift * self.height
         return self.x + shift * self.width, self.y + self.height / 2 * (1 if side == "bottom" else -1)
@@ -156,7 +156,7 @@ class Box:
 
 @dataclass(frozen=True)
 class Layout:
-    """The layout with nodes of one size, in pixels; its centre is the middle column, its top the start."""
+    """The layout for nodes of one size, in pixels. x is 0 in the middle column, y is 0 at the top of the start."""
 
     width: float
     height: float
@@ -165,7 +165,7 @@ class Layout:
 
     @cached_property
     def boxes(self) -> dict[str, Box]:
-        """Where each node stands, the start and the end included."""
+        """The box of each node, the start and the end included."""
         columns = {0: 0.0, 1: self.width + self.aisle, 0.5: (self.width + CHECKS_GAP) / 2}
         pitch, first = self.height + self.gap, PILL[1] + self.gap * 0.6 + self.height / 2
         boxes = {
@@ -186,7 +186,7 @@ class Layout:
         return end.y + end.height / 2
 
     def lane(self, name: str) -> float:
-        """The x of a vertical lane, or the y of a horizontal one."""
+        """Return the x of a vertical lane, or the y of a horizontal one."""
         if name.startswith("under "):
             return self.boxes[name.removeprefix("under ")].y + (self.height + self.gap) / 2
         if name.startswith("over "):
@@ -206,7 +206,7 @@ class Layout:
         }[name]
 
     def route(self, source: str, target: str) -> list[Point]:
-        """The corners of an edge, from the source's side to the target's."""
+        """Return the corners of an edge, from the source's side to the target's."""
         edge = EDGES[source, target]
         x, y = self.boxes[source].port(*edge.leave)
         end = self.boxes[target].port(*edge.arrive)
@@ -222,7 +222,7 @@ class Layout:
         return [*points, end]
 
     def around(self, names: Sequence[str], right: float | None = None) -> tuple[float, float, float, float]:
-        """Left, top, width and height of an area around nodes, and up to a lane on its right."""
+        """Return left, top, width and height of an area around nodes, which may reach to a lane at x = ``right``."""
         boxes = [self.boxes[name] for name in names]
         pad = MARGIN / 2
         left, top = min(box.left for box in boxes) - pad, min(box.top for box in boxes) - pad

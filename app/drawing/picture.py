@@ -29,7 +29,7 @@ class Picture:
         return self.svg
 
     def data(self, suffix: str) -> bytes:
-        """The bytes of a ``.svg``, ``.png`` or ``.mmd`` file; a PNG has the light colours."""
+        """Return the bytes of a ``.svg``, ``.png`` or ``.mmd`` file; a PNG has the light colours."""
         if suffix == ".png":
             return _png(self.svg)
         return (self.svg + "\n" if suffix == ".svg" else self.mermaid).encode()
@@ -50,7 +50,7 @@ def graph_picture() -> Picture:
 
 
 def run_picture(run: Mapping[str, Any]) -> Picture:
-    """The way that a run took: what was visited, how often, with which verdicts, and at what cost.
+    """Draw the path of a run through the graph: what was visited, how often, with which verdicts, and at what cost.
 
     ``run`` is what `Result.model_dump` gives.
     """
@@ -62,7 +62,7 @@ def run_picture(run: Mapping[str, Any]) -> Picture:
 
 @cache
 def compiled_mermaid() -> str:
-    """The compiled graph as Mermaid text, as LangGraph writes it, without its front matter."""
+    """Return the compiled graph as Mermaid text, as LangGraph writes it, without its front matter."""
     nothing: Any = None  # the graph's shape does not depend on the models
     text = build_graph(Services(nothing, nothing, nothing)).get_graph().draw_mermaid(with_styles=False)
     return text if text.endswith("\n") else text + "\n"

@@ -52,7 +52,7 @@ LIGHT, DARK = (
 
 
 def page(layout: Layout, body: Html, title: str, header: float) -> str:
-    """An SVG of its own: the light colours, and the dark ones for a reader who prefers them."""
+    """Return a complete SVG, with light colours, and dark ones for a reader who prefers them."""
     width, height = 2 * layout.half, layout.bottom + header + 2 * MARGIN
     dark = f"@media (prefers-color-scheme:dark){{{_colours(DARK)}}}"
     return tag(
@@ -80,12 +80,12 @@ def _colours(colours: Mapping[str, str]) -> str:
 
 
 def _scoped(rules: Mapping[str, str]) -> str:
-    """The rules for this picture alone: a notebook puts the SVG into its own page."""
+    """Return rules that hold for this picture alone: a notebook puts the SVG into its own page."""
     return "".join(f".self-rag {selector}{{{rule}}}" for selector, rule in rules.items())
 
 
 def graph_body(layout: Layout, visits: Visits | None) -> Html:
-    """Areas of the loops, then edges, nodes and labels; those that a run did not visit are pale and come first."""
+    """Draw the areas of the loops, then edges, nodes and labels; what a run did not visit is pale, its edges first."""
     edges = sorted(EDGES, key=lambda edge: bool(visits and visits.edges[edge]))
     return joined(
         *_areas(layout, visits),
@@ -150,7 +150,7 @@ def _edge(layout: Layout, edge: tuple[str, str], visits: Visits | None) -> Html:
 
 
 def rounded(points: Sequence[Point]) -> str:
-    """A path through the points with rounded corners."""
+    """Return a path through the points with rounded corners."""
     drawn = f"M{points[0][0]:g} {points[0][1]:g}"
     for before, corner, after in zip(points, points[1:], points[2:], strict=False):
         start, end = _towards(corner, before, RADIUS), _towards(corner, after, RADIUS)
@@ -160,14 +160,14 @@ def rounded(points: Sequence[Point]) -> str:
 
 
 def _towards(start: Point, end: Point, distance: float) -> Point:
-    """The point at a distance from ``start`` on the way to ``end``."""
+    """Return the point at a distance from ``start`` on the way to ``end``."""
     length = abs(end[0] - start[0]) + abs(end[1] - start[1])  # every segment is level or upright
     part = min(distance / length, 0.5) if length else 0
     return start[0] + (end[0] - start[0]) * part, start[1] + (end[1] - start[1]) * part
 
 
 def arrow_tip(before: Point, end: Point) -> str:
-    """The head of an arrow."""
+    """Return the path of an arrow's head."""
     x, y = _towards(end, before, 9)
     across = (0, 4.5) if before[1] == end[1] else (4.5, 0)
     return f"M{end[0]:g} {end[1]:g}L{x + across[0]:g} {y + across[1]:g}L{x - across[0]:g} {y - across[1]:g}Z"
@@ -218,7 +218,7 @@ def _outcome_colour(outcome: str | None) -> str:
 
 
 def header(run: Mapping[str, Any]) -> tuple[Html, float]:
-    """The question, the answer and the whole cost; and their height."""
+    """Draw the question, the answer and the whole cost; return their height, too."""
     width = 2 * (RUN.half - MARGIN)
     cost = f"{run['outcome'] or 'stopped'} · {run['stop_reason']} · {spent(run['usage'], run['usage']['seconds'])}"
     lines: list[tuple[str, str, float]] = [

@@ -15,9 +15,9 @@ from core.text import one_line
 from core.words import CJK
 
 SPENT = ("model_calls", "input_tokens", "output_tokens")
-VISITS = 3  # that a node has lines for
+VISITS = 3  # lines that a node has for its visits
 LONGEST = 2_000  # characters of a text that are read; far fewer are shown
-MEAN, WIDE = 0.62, 1.0  # of a sans-serif's characters, and of Chinese ones, in parts of the font's size
+MEAN, WIDE = 0.62, 1.0  # width of a character by the font's size: a sans-serif's, and a Chinese one
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Visits:
 
 
 def lines_of(steps: Sequence[Mapping[str, Any]], width: float) -> list[str]:
-    """What a node decided: one visit in up to three lines, more visits a line each, the last ones."""
+    """Describe what a node decided: a single visit in up to three lines, or the last visits in a line each."""
     if len(steps) == 1:
         return wrapped(summary(steps[0]["node"], steps[0]), width, 11, VISITS)
     told = steps if len(steps) <= VISITS else steps[-VISITS + 1 :]
@@ -60,13 +60,13 @@ def lines_of(steps: Sequence[Mapping[str, Any]], width: float) -> list[str]:
 
 
 def cost_of(steps: Sequence[Mapping[str, Any]]) -> str:
-    """What a node's visits cost, where the path has it."""
+    """Describe what a node's visits cost; return "" if the steps do not say it."""
     calls, read, written = (sum(step.get(key) or 0 for step in steps) for key in SPENT)
     return f"{calls} call{'' if calls == 1 else 's'} · {read:,} tokens read, {written:,} written" if calls else ""
 
 
 def wrapped(text: str, width: float, size: float, most: int) -> list[str]:
-    """At most ``most`` lines of about ``width`` pixels each; a longer text ends in an ellipsis."""
+    """Return at most ``most`` lines of about ``width`` pixels each; a longer text ends in an ellipsis."""
     line = one_line(text[:LONGEST])
     lines = wrap(line, int(width / (size * (WIDE if CJK.search(line) else MEAN))))
     shown = lines[:most]

@@ -50,7 +50,7 @@ Event = NodeStarted | NodeFinished | DraftToken | Finished
 
 @dataclass
 class ResumedNodes:
-    """What a checkpoint tells of the nodes that finished: their steps, and those whose neighbours did not finish."""
+    """The nodes that have finished by a checkpoint: their steps, and those that ran beside one that did not finish."""
 
     steps: Sequence[Step] = ()
     beside_unfinished: list[str] = field(default_factory=list)
@@ -67,7 +67,7 @@ class ResumedNodes:
             yield finished_node(step)
 
     def has_finished(self, node: str) -> bool:
-        """Tell whether a task that the resumed graph names has run already; each is named once."""
+        """True if a node that the resumed graph starts again has finished before; each is asked for once."""
         if node not in self.beside_unfinished:
             return False
         self.beside_unfinished.remove(node)
@@ -75,7 +75,7 @@ class ResumedNodes:
 
 
 async def finished(events: AsyncGenerator[Event, None]) -> Finished:
-    """Return how a run ends, without telling its other events."""
+    """Run to the end, pass over all other events, and return the last."""
     async with aclosing(events) as told:
         (end,) = [event async for event in told if isinstance(event, Finished)]
     return end
@@ -86,5 +86,5 @@ def finished_node(step: Step) -> NodeFinished:
 
 
 def draft_text(message: BaseMessage, metadata: dict[str, Any]) -> str:
-    """Return the text of a streamed message, if it is a part of a draft."""
+    """Return the text of a streamed message if it is part of a draft, else ""."""
     return message.text if ANSWER_TAG in (metadata.get("tags") or ()) else ""

@@ -132,7 +132,7 @@ class Results(list[Result]):
     def to_pandas(self) -> "pandas.DataFrame":
         """Return a table with a row for each question; lists of texts stay lists. Raises `RequestError` without pandas.
 
-        ``contexts`` are the passages that the answer was written from, ``quotes`` those of its citations.
+        ``contexts`` are the passages that the answer was written from, ``quotes`` the quotes of its citations.
         """
         try:
             import pandas
@@ -144,7 +144,7 @@ class Results(list[Result]):
 
 
 def _row(result: Result) -> dict[str, Any]:
-    """Return what stands in a table of results."""
+    """Return the row of a result in the table."""
     texts = {passage.id: passage.text for passage in result.passages}
     lists = {
         "contexts": [texts[identity] for one in result.candidates if one.chosen for identity in one.passages],

@@ -22,7 +22,7 @@ HASH_LENGTH = 12
 class Stamp(BaseModel, frozen=True):
     """The version, the names of the models, and short hashes of the prompts and of what is indexed.
 
-    None is what is not known, as the embedding model and the index of a retriever of the caller's own.
+    A field is None if it is unknown, such as the index of a retriever of the caller's own.
     """
 
     version: str
@@ -34,7 +34,7 @@ class Stamp(BaseModel, frozen=True):
 
 
 def stamp_of(settings: Settings, model: BaseChatModel | None = None, critic: BaseChatModel | None = None) -> Stamp:
-    """Return the stamp of what `compose.services_of` binds, which is not loaded for it; no name shows a secret."""
+    """Return the stamp of the models that `compose.services_of` would load; a name shows no secret."""
     writes = name_of(model) if model else _named(settings.chat_model, settings)
     judges = writes if model else _named(critic_name(settings), settings)
     if critic:
@@ -51,12 +51,12 @@ def bare_stamp() -> Stamp:
 
 
 def with_library(stamp: Stamp, library: Library, settings: Settings, visible: Visible | None = None) -> Stamp:
-    """Add the embedding model and the index of ``library``, of its ``visible`` documents.
+    """Return the stamp with the embedding model and the index of ``library``, of its ``visible`` documents.
 
-    Of one damaged meanwhile the index stays unknown.
+    If the library has been damaged, its index stays unknown.
     """
     known = {"embedding_model": without_secrets(library.store.model.name, settings)}
-    with suppress(SelfRAGError):  # the answer is paid for
+    with suppress(SelfRAGError):  # the answer was paid for: it is kept without
         known["index"] = library.content_hash(visible)[:HASH_LENGTH]
     return stamp.model_copy(update=known)
 
@@ -77,7 +77,7 @@ def without_secrets(name: str, settings: Settings) -> str:
 
 
 def _named(name: str, settings: Settings) -> str:
-    """The model's name; of the embedded model also its file's."""
+    """Return the model's name; for the embedded model, also its file's."""
     if name != EMBEDDED:
         return name
     return f"{EMBEDDED}:{settings.selfrag_model_path.name if settings.selfrag_model_path else CHAT_MODEL.name}"

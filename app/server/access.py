@@ -23,7 +23,7 @@ from models.redaction import Secrets
 
 log = logging.getLogger("selfrag.server")
 LARGEST_BODY = 4_000_000  # bytes of JSON: a long conversation
-BODY_SECONDS = 20.0  # in which a body must come, and a second more for each
+BODY_SECONDS = 20.0  # in which a body must come, plus a second for each ``BODY_RATE`` bytes
 BODY_RATE = 10_000  # bytes
 PRIVATE = ("/api/", "/v1/", "/metrics", "/mcp")
 HEADERS = {
@@ -78,7 +78,7 @@ class Access:
 
 @dataclass
 class Guard:
-    """ASGI middleware: refuse who may not ask, bound bodies, add headers, tell names for paths, keep errors inside."""
+    """ASGI middleware: check access, limit bodies, add headers, show names in place of paths, keep errors private."""
 
     app: ASGIApp
     access: Access
@@ -100,7 +100,7 @@ class Guard:
                 headers = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():
                     headers.setdefault(name, value)
-                # The page's files are asked for again, lest an old script meets a new server.
+                # Browsers ask for the page's files again, lest an old script meets a new server.
                 headers.setdefault("Cache-Control", "no-store" if scope["path"].startswith(PRIVATE) else "no-cache")
                 self.on_answer(message["status"])
             await send(message)
@@ -136,7 +136,7 @@ class Guard:
         return self.largest_upload if upload else LARGEST_BODY
 
     def _bounded(self, scope: Scope, receive: Receive) -> Receive:
-        """Receive a body that may not exceed its bounds of size and time."""
+        """Return a ``receive`` that raises `Refused` for a body that is too large or too slow."""
         began, most = time.monotonic(), self._most(scope)
         read, complete = 0, False
 
@@ -163,7 +163,7 @@ def _too_large(most: int) -> str:
 
 
 def _host_of(host: str) -> str:
-    """The name in a Host header, without the port; "" if there is none."""
+    """Return the name in a Host header, without the port; "" if there is none."""
     try:
         return (urlsplit(f"//{host}").hostname or "") if host and not set(host) & set("/@?#\\") else ""
     except ValueError:
@@ -171,7 +171,7 @@ def _host_of(host: str) -> str:
 
 
 def address_of(name: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    """Return the address that stands for a host; None for a name."""
+    """Return the IP address that a host is given by; None for a name."""
     with suppress(ValueError):
         return ipaddress.ip_address(name)
     return None

@@ -17,14 +17,14 @@ from core.types import Usage, no_usage
 from models.usage import Meter, metered
 
 log = logging.getLogger("selfrag.server")
-Spending = Mapping[tuple[str, str], int]  # by a person and "questions", or "tokens", read and written
+Spending = Mapping[tuple[str, str], int]  # by the owner and "questions" or "tokens" (read and written)
 
 
 @dataclass
 class Accounts:
     """Counts what each person asks and spends in a day in UTC.
 
-    After a restart it continues from today's entries in the audit log, or from what servers over one database told it.
+    After a restart it continues from today's entries in the audit log, or from the sums of servers over one database.
     """
 
     people: Callable[[], People] = People
@@ -47,14 +47,14 @@ class Accounts:
                 raise QuotaError(what, most, max(1, round((tomorrow - now).total_seconds())))
 
     def began(self, run: Run) -> None:
-        """Record a run before anything is read for it. Raises `QuotaError`, or `RequestError` if it cannot be."""
+        """Record a run before anything is read for it. Raises `QuotaError`, or `RequestError` if that fails."""
         self.admit(run.owner)
         self.record("asked", run.owner, run=run.id, kind=run.kind, thread=run.thread, question=run.question)
 
     def ended(self, run: Run, *, goes_on: bool = False) -> None:
         """Count what a run has spent, and record what was read for it.
 
-        One that ``goes_on`` after a restart will have it all in its result.
+        A run that ``goes_on`` after a restart counts nothing yet: its result will have the whole cost.
         """
         result = run.result or run.checked
         usage = result.usage if result else no_usage() if goes_on else run.meter.spent
@@ -94,12 +94,12 @@ class Accounts:
         self._add(owner, "questions", what == "asked")
 
     def untold(self) -> tuple[date, Spending]:
-        """Return today, and what was spent since `settle` told it to the other servers."""
+        """Return today, and what was spent here that `settle` has not told the other servers yet."""
         self._today()
         return self._day, dict(self._untold)
 
     def settle(self, day: date, told: Spending, everywhere: Spending) -> None:
-        """Count what was spent in all servers, who were ``told`` what was spent here."""
+        """Take over the sums of all servers, which hold what this one has ``told`` them."""
         self._today()
         if self._day == day:
             self._untold -= Counter(told)

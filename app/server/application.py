@@ -31,7 +31,7 @@ from app.server.threads import ThreadRuns
 from app.server.threads_api import threads_api
 from core.version import VERSION
 
-# FastAPI's own is on where a process or its environment configures OpenTelemetry, and would export what fails.
+# FastAPI's own telemetry is on where a process or its environment configures it, and would export errors.
 NO_TELEMETRY: TelemetryConfig = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
 STATIC = Path(__file__).parent / "static"
 
@@ -47,12 +47,11 @@ def create_app(
 ) -> FastAPI:
     """Make the application over models that are loaded; without ``documents`` it asks the retriever of ``rag``.
 
-    ``sources`` shows citations in their documents; without it in their passages. ``feedback`` keeps what people say of
-    answers, and ``threads`` conversations; without them nothing is kept. ``accounts`` bounds and records what each
-    person asks. Where ``threads`` have the runs of several
-    servers, each goes on with those of one that dies. Elsewhere the application, when it starts, goes on with the
-    questions of threads that were cut off; when it shuts down it ends what is still running, leaves the questions of
-    threads to the next start, and closes what it was given.
+    ``sources`` shows citations in their documents; without it they are shown in their passages. ``feedback`` keeps
+    what people say of answers, and ``threads`` conversations; without them nothing is kept. ``accounts`` limits and
+    records what each person asks. If ``threads`` have the runs of several servers, each continues those of one that
+    dies; otherwise the application continues interrupted questions of threads when it starts. When it shuts down, it
+    ends what is running, leaves the questions of threads to the next start, and closes what it was given.
     """
     options = options or ServerOptions()
     metrics = Metrics()

@@ -1,4 +1,4 @@
-"""What a question is asked of: the models over an owner's documents, with the server's runs and options."""
+"""Ask questions of an owner's documents, with the models, runs and options of the server."""
 
 from __future__ import annotations
 
@@ -23,9 +23,10 @@ from run.context import Context
 
 @dataclass(frozen=True)
 class ServerOptions:
-    """The limits of a server; ``lists_sources`` in the text of an answer, for clients that show no annotations.
+    """The limits of a server: ``at_once`` questions run and ``queue`` wait; ``largest_upload`` is in bytes.
 
-    With ``mcp_allow_write`` agents may upload documents over MCP.
+    ``lists_sources`` adds them to the text of an answer, for clients that show no annotations. With ``mcp_allow_write``
+    agents may upload documents over MCP.
     """
 
     access: Access = field(default_factory=Access)
@@ -37,7 +38,7 @@ class ServerOptions:
 
 
 class Asked(BaseModel):
-    """What a run that is in no thread was asked with: those of a question, or the text that is checked."""
+    """The request of a run that is in no thread: the arguments of a question, or the text to check."""
 
     context: Context | None = None
     conversation: list[Turn] = []
@@ -57,9 +58,9 @@ class Asking:
     accounts: Accounts = field(default_factory=Accounts)
 
     async def fitting(self, owner: str, context: Context | None) -> Context | None:
-        """Return the context with whole paths for names in its filter.
+        """Return the context with full paths in place of the names in its filter.
 
-        Raises `RequestError` for a filter that nothing fits which the owner may see.
+        Raises `RequestError` if nothing that the owner may see fits the filter.
         """
         if self.documents and context and (given := context.filter):
             names = self.documents.names_for(owner)
@@ -69,18 +70,18 @@ class Asking:
         return context
 
     def streams_drafts(self, strategy: str | None) -> bool:
-        """Tell whether drafts can be shown as they are written: several at a time would be shown mixed."""
+        """True if drafts can be shown as they are written; several at a time would be shown mixed."""
         return (strategy or self.rag.context.strategy) == "combined"
 
     def rag_of(self, owner: str) -> SelfRAG:
-        """Return the models over the owner's documents, which are brought in step meanwhile."""
+        """Return the `SelfRAG` over the owner's documents; changes on the disk are indexed in the background."""
         if self.documents is None:
             return self.rag
         self.documents.refresh()
         return self.documents.rag_of(owner)
 
     def ask_of(self, run: Run, asked: Asked, saver: BaseCheckpointSaver[str] | None = None) -> Ask:
-        """Return how a run that is in no thread is answered; one that was begun goes on from what ``saver`` has of it.
+        """Return a function that answers a run that is in no thread; one that was begun continues from ``saver``.
 
         Drafts are streamed if the run outlives its client, who then follows its events. A check starts anew.
         """

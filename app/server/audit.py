@@ -22,7 +22,7 @@ Entry = dict[str, Any]
 
 
 class Chain:
-    """The entries of a log as they are read: each holds the SHA-256 of the line before it, the first none."""
+    """The entries of a log in order: each holds the SHA-256 of the line before it, the first an empty text."""
 
     def __init__(self, on_entry: Callable[[Entry], None] = lambda entry: None) -> None:
         self.entries = 0
@@ -31,7 +31,7 @@ class Chain:
         self._whole = True
 
     def follow(self, line: bytes) -> bool:
-        """Take the next line; False for one that does not follow, as none does behind a line that was changed."""
+        """Take the next line; return False if it, or any before it, does not follow the one before."""
         try:
             entry = json.loads(line)
             follows = self._whole and entry["before"] == self.last and entry["entry"] == self.entries + 1
@@ -45,7 +45,7 @@ class Chain:
 
 
 class Audit:
-    """An append-only log, which one process writes at a time; a change or a lost line in it shows."""
+    """An append-only log, which one process writes at a time. It shows if a line was changed or lost."""
 
     def __init__(self, path: Path, on_entry: Callable[[Entry], None] = lambda entry: None) -> None:
         """Open a log, and read what is in it. Raises `RequestError` for one that was changed or cannot be written."""
@@ -76,7 +76,7 @@ class Audit:
         try:
             append(self._descriptor, line)
         except OSError as error:
-            with suppress(OSError):  # a part of the line may be written, behind which none would follow
+            with suppress(OSError):  # if a part of the line was written, no other line could follow
                 os.ftruncate(self._descriptor, size)
             raise _unwritable(self._path, error) from error
         self._chain.entries, self._chain.last = self._chain.entries + 1, hash_of(line)
@@ -94,7 +94,7 @@ def verified(path: Path, on_entry: Callable[[Entry], None]) -> Chain:
     try:
         with open_regular(path.expanduser()) as file:
             for line in file:
-                if not chain.follow(line) and line.endswith(b"\n"):  # one that is being written has no end
+                if not chain.follow(line) and line.endswith(b"\n"):  # a line that is being written has no end yet
                     raise changed(path, chain)
     except OSError as error:
         raise RequestError(f"{shown(path)} cannot be read ({error.strerror}): name an audit log.") from error

@@ -38,7 +38,7 @@ class Documents:
 
     Uploads are kept in the library's database, which servers may share, else in the folder ``uploads``. The ``sample``
     is asked instead while there is nothing in the library. Indexing is done in a thread, one at a time; ``follow`` is
-    called before the library is brought in step with the disk.
+    called before each sync with the disk.
     """
 
     def __init__(
@@ -88,7 +88,7 @@ class Documents:
             log.debug("the documents were not looked through: %s", error)
 
     def rag_of(self, owner: str) -> SelfRAG:
-        """Return the front door that answers the owner's questions, from documents that they may see."""
+        """Return the `SelfRAG` that answers the owner's questions, from documents that they may see."""
         key, visible = (owner, self._asks_sample), self.visible_to(owner)
         if key not in self._rags or self._rags[key][0] is not visible:
             retriever = self.asked.store.as_retriever(search_kwargs={"visible": visible})
@@ -113,8 +113,8 @@ class Documents:
     async def put(self, owner: str, name: str, body: AsyncIterable[bytes]) -> dict[str, Any]:
         """Store a document, replacing one of the same name, and index it; return its entry.
 
-        Raises `RequestError` for a name that is none, and `StorageError` where it cannot be stored. What cannot be read
-        is stored and listed, with the reason.
+        Raises `RequestError` for a name that no upload can have, and `StorageError` if it cannot be stored. A document
+        that cannot be read is stored and listed, with the reason.
         """
         path = self._upload(owner, name)
         await self._uploads.put(path, body)
@@ -151,9 +151,9 @@ class Documents:
         return stored.content(os.fsencode(path)) if stored else None
 
     def visible_to(self, owner: str) -> Visible | None:
-        """Return a test of whether the owner may see a path now; None where there is one owner, who sees all.
+        """Return a test of whether the owner may see a path now; None if there is one owner, who sees all.
 
-        It is the same one until the people change.
+        It is the same object until the people change.
         """
         if not owner:
             return None
@@ -169,7 +169,7 @@ class Documents:
         return self._readers[owner][1]
 
     def names_for(self, owner: str) -> Names:
-        """Return the names of the documents as the owner may know them: none is longer for one that is hidden."""
+        """Return the names of the documents for an owner; no name depends on a document that is hidden from them."""
         visible = self.visible_to(owner)
         if owner not in self._names or self._names[owner][0] is not visible:
             known = filter(visible, self._roots)
@@ -211,13 +211,13 @@ class Documents:
         return self._sample if self._sample and self._asks_sample else self.library
 
     def _read_names(self) -> None:
-        """Name the documents by what is in the library now."""
+        """Read the folders in the library, by which documents are named."""
         roots = [one.store.roots() for one in (self.library, self._sample) if one]
         self._roots = [path for one in roots for path in (*one.kinds, *one.elsewhere)]
         self._names = {}
 
     def _upload(self, owner: str, name: str) -> Path:
-        """Return the path of an upload by its name, or that with its folder's. Raises `RequestError`."""
+        """Return the path of an upload, given its name with or without its folder's. Raises `RequestError`."""
         folder = self.folder_of(owner)
         return folder / checked_name(name.removeprefix(f"{self.names_for(owner).name_of(str(folder))}/"))
 

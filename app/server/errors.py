@@ -39,7 +39,7 @@ STATUSES: dict[int, tuple[type[Exception], ...]] = {
     409: (ThreadBusyError, NotLastTurnError, ConflictError),
     429: (QueueFullError,),
     502: (ModelError,),
-    # A damaged index is made anew when it is asked again.
+    # A damaged index is built again at the next request.
     503: (ClosingError, IndexBusy, StoreUnavailable, IndexDamaged),
     507: (StorageError, ThreadStorageError),
     400: (RequestError,),  # the last, as most of the others are of it
@@ -48,7 +48,7 @@ KINDS = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_
 
 
 def said_by(error: Exception) -> str:
-    """Return an error's sentence for a client; a fixed one for an error of another kind than ours."""
+    """Return the sentence of an error for a client; a fixed one if it is no `SelfRAGError`."""
     return one_line(str(error)) if isinstance(error, SelfRAGError) else INTERNAL
 
 

@@ -29,7 +29,7 @@ RAW_BODY = {
     "requestBody": {"content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}}
 }
 LONGEST_TEXT = 2_000_000  # characters
-MOST_EARLIER = 1_000  # turns of a conversation that are taken; fewer count
+MOST_EARLIER = 1_000  # turns that a request may have; fewer are used
 Form = Annotated[Literal["markdown", "json", "html"], Query(alias="format")]
 PICTURE_POLICY = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox"}
 
@@ -43,7 +43,7 @@ class EarlierTurn(BaseModel, extra="forbid"):
     outcome: Outcome | None = None
 
     def turn(self) -> Turn:
-        """Return it as the graph has it."""
+        """Return it as a turn of the graph's state."""
         question = as_text(self.question)
         standalone = as_text(self.standalone or "") or question
         return Turn(question=question, standalone=standalone, answer=as_text(self.answer), outcome=self.outcome)
@@ -68,12 +68,12 @@ class GivenText(BaseModel, extra="forbid"):
 
 
 def json_response(value: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
-    """An answer in JSON, as the command line writes it."""
+    """Return a response in JSON, as the command line prints it."""
     return Response(as_json(named(value)), status, headers, "application/json")
 
 
 async def owner_of(request: Request) -> str:
-    """The name of the token that was sent; "" without tokens."""
+    """Return the name of the token that was sent; "" without tokens."""
     return str(request.state.owner)
 
 
@@ -96,7 +96,7 @@ def described(run: Run, *, result: bool = True) -> dict[str, Any]:
 
 
 def result_of(run: Run) -> Result:
-    """The answer of a run. Raises `ConflictError` where there is none."""
+    """Return the result of a run. Raises `ConflictError` if there is none."""
     if run.result is None and run.kind == "check":
         raise ConflictError("This run is a check of a text: only a question has that.")
     if run.result is None:
@@ -105,19 +105,19 @@ def result_of(run: Run) -> Result:
 
 
 def attachment(name: str, form: str, text: str) -> Response:
-    """A file to be saved, in one of `TYPES`."""
+    """Return a file to be saved, in one of `TYPES`."""
     media_type, suffix = TYPES[form]
     headers = {"Content-Disposition": f'attachment; filename="{name}.{suffix}"'}
     return Response(text, media_type=media_type, headers=headers)
 
 
 def started(run: Run) -> Response:
-    """The answer to a run that was started: its id and address."""
+    """Return the response to a run that was started: its id and address."""
     return json_response({"id": run.id}, 202, {"X-Run-Id": run.id, "Location": f"/api/runs/{run.id}"})
 
 
 def json_api(service: Service) -> APIRouter:
-    """The routes below ``/api``."""
+    """Return the routes below ``/api``."""
     router = APIRouter(prefix="/api")
     runs = service.runs
 

@@ -17,7 +17,7 @@ from core.errors import RequestError
 
 MOST_CONNECTIONS = 4_000
 SPARE_FILES = 256  # descriptors for all but connections
-DRAIN_SECONDS = 60  # for which questions that are being answered hold up the end
+DRAIN_SECONDS = 60  # for questions that are being answered when the server ends
 KEEP_ALIVE_SECONDS = 15
 HEAD_SECONDS = 20.0  # in which the head of a request must come
 
@@ -58,7 +58,7 @@ class TimedProtocol(H11Protocol):
 
 
 def server_of(app: FastAPI, on_start: Callable[[], None]) -> uvicorn.Server:
-    """A server with limits on connections, heads and the time that it takes to end; at a signal it takes no new run."""
+    """Return a server with limits on connections, heads and the time to end; after a signal it takes no new run."""
 
     class Server(uvicorn.Server):
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:

@@ -11,7 +11,7 @@ from core.errors import RequestError
 from core.types import Turn
 
 TASK = "### Task:"  # how Open WebUI's prompts for titles, tags, follow-up questions and the like begin
-CONTEXT_END = "</context>"  # of its prompt for a question about files, which the question follows
+CONTEXT_END = "</context>"  # in its prompt for a question about files; the question follows it
 
 
 class Part(BaseModel):
@@ -49,10 +49,10 @@ def question_of(messages: Sequence[Message]) -> str:
 
 
 def conversation_before(messages: Sequence[Message]) -> list[Turn]:
-    """Return the user's messages before the last one, each with what the assistant said before the next.
+    """Return a turn for each of the user's messages before the last, with the assistant's messages that follow it.
 
-    One that was not answered has an empty answer; what the assistant says before the user does, and empty messages, are
-    left out.
+    A message that was not answered has an empty answer. Empty messages, and those of the assistant before the user's
+    first, are left out.
     """
     last = max((index for index, message in enumerate(messages) if message.role == "user"), default=0)
     turns: list[Turn] = []

@@ -27,7 +27,7 @@ class Metrics:
         self._tokens = Counter("selfrag_tokens", "Tokens read and written in runs.", ["kind"], registry=registry)
 
     def watch(self, runs: Runs) -> None:
-        """Show how many runs wait and are being answered."""
+        """Add gauges of how many runs wait and are being answered."""
         for state in ("queued", "running"):
             gauge = Gauge(f"selfrag_runs_{state}", f"Runs that are {state}.", registry=self._registry)
             gauge.set_function(lambda state=state: runs.count(state))  # type: ignore[misc]
@@ -42,5 +42,5 @@ class Metrics:
             self._tokens.labels("output").inc(result.usage["output_tokens"])
 
     def text(self) -> bytes:
-        """Return all of it as Prometheus reads it."""
+        """Return all metrics in the text format of Prometheus."""
         return generate_latest(self._registry)

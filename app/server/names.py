@@ -1,6 +1,6 @@
 """Names of documents for clients: the path from the indexed folder on, so that nothing else of the disk is shown.
 
-The names are put in at the doors alone, where answers leave and filters come in; what is kept has whole paths.
+Paths become names in responses, and names become paths in the filters of requests; everything kept has full paths.
 """
 
 import glob
@@ -20,15 +20,15 @@ from retrieval.sync_report import Source
 
 T = TypeVar("T")
 PATHS = {"source", "sources", "docs"}  # the keys of paths
-ERRORS = {"message", "error", "failure", "summary", "description", "reasoning_content"}  # of errors, or a trace of them
-REMARKS = {"reason"}  # of what may repeat the words of a document
+ERRORS = {"message", "error", "failure", "summary", "description", "reasoning_content"}  # the keys of errors, and of a trace
+REMARKS = {"reason"}  # the keys of what may repeat the words of a document
 FOLDERS = re.compile(r"(?<![\w:/.~-])/(?:[^\s/]+/)+(?=[^\s/])")  # of an absolute path, before its last part
 
 
 class Names:
-    """The names of the files and folders that were indexed, which begin those of their documents.
+    """The names of the files and folders that were indexed; a document's name begins with that of its folder.
 
-    Each is the last part of its path; of several with the same, as many parts as tell them apart.
+    Each is the last part of its path, or, if several have that in common, as many parts as tell them apart.
     """
 
     def __init__(self, roots: Iterable[str] = ()) -> None:
@@ -43,7 +43,7 @@ class Names:
             for root in longer:
                 sizes[root] += 1
         self._roots = {form: root for root, name in self._names.items() for form in (name, glob.escape(name))}
-        # One of a single part, such as /docs, may be the address of a page.
+        # A path of a single part, such as /docs, may be the address of a page: a slash must follow.
         told = [re.escape(root) + ("" if len(parts[root]) > 1 else f"(?={os.sep})") for root in sorted(parts, key=len)]
         self._told = re.compile(rf"(?<![\w:/.~-])(?:{'|'.join(reversed(told)) or '(?!)'})(?![\w-])")
 
@@ -63,9 +63,9 @@ class Names:
         return FOLDERS.sub("", self.remark(text))
 
     def pattern(self, given: str) -> str:
-        """Return a pattern of `Filter.sources` with the whole path for a name that stands behind a slash.
+        """Return a pattern of `Filter.sources` with the full path for a name that follows a slash at its beginning.
 
-        Without the slash a name is a pattern as it is. Whole paths stay.
+        A pattern without that slash, or with a full path, stays as it is.
         """
         above = _above(given)
         if not given.startswith(os.sep) or any(one in map(glob.escape, self._names) for one in above):
@@ -76,7 +76,7 @@ class Names:
         return given if os.sep in given[1:] else given[1:]
 
     def named(self, value: Any, key: str = "") -> Any:
-        """Return a copy of JSON, or of a model, where document names replace the server's paths, also in sentences."""
+        """Return a copy of JSON, or of a model, in which names replace the paths of documents, also within sentences."""
         match value:
             case str() if key in PATHS:
                 return self.name_of(value)
@@ -111,7 +111,7 @@ _current: ContextVar[Callable[[], Names] | None] = ContextVar("selfrag_names", d
 
 @contextmanager
 def naming(names: Callable[[], Names]) -> Iterator[None]:
-    """Let `named` tell, within the block, the names that there are when it is called, which may be late in a stream."""
+    """Let `named` use names within the block; ``names`` is called each time, as a stream may last while they change."""
     token = _current.set(names)
     try:
         yield
@@ -120,9 +120,9 @@ def naming(names: Callable[[], Names]) -> Iterator[None]:
 
 
 def named(value: T, key: str = "") -> T:
-    """Return what a client is told of JSON, of the value of a key in it, or of a model.
+    """Return JSON, the value of a ``key`` in it, or a model, as the client may see it.
 
-    A client of the server is told names for paths; elsewhere it is all as it is.
+    Within `naming` names replace paths; elsewhere the value stays as it is.
     """
     names = _current.get()
     return names().named(value, key) if names else value

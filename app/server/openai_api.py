@@ -1,4 +1,4 @@
-"""OpenAI's chat completions: answers with citations as annotations, streamed or not, for clients that know no other."""
+"""OpenAI's chat completions, for clients that know no other API. Citations are annotations; answers may be streamed."""
 
 import json
 import re
@@ -73,14 +73,14 @@ class Completion:
         return _event({**self._head("chat.completion.chunk"), "choices": choices, **usage, **more})
 
     def end(self, delta: dict[str, Any], result: Result | None, **more: Any) -> Iterator[bytes]:
-        """The last chunks of a stream, of which one holds the usage alone."""
+        """Yield the last chunks of a stream; one holds only the usage, if the client asked for it."""
         yield self.chunk(delta, "stop", **more)
         if self.usage_follows:
             yield _event({**self._head("chat.completion.chunk"), "choices": [], "usage": _usage(result)})
         yield format_sse_event(data_str="[DONE]")
 
     def whole(self, message: dict[str, Any], result: Result | None, **more: Any) -> Response:
-        """The answer in one piece."""
+        """Return the answer in one piece."""
         full = {"role": "assistant", "refusal": None, **message}
         choices = [{"index": 0, "message": full, "logprobs": None, "finish_reason": "stop"}]
         return json_response({**self._head("chat.completion"), "choices": choices, "usage": _usage(result), **more})
@@ -90,7 +90,7 @@ class Completion:
 
 
 def openai_api(service: Service) -> APIRouter:
-    """The routes below ``/v1``."""
+    """Return the routes below ``/v1``."""
     router = APIRouter(prefix="/v1", tags=["OpenAI"])
     model = {"id": MODEL, "object": "model", "created": int(time.time()), "owned_by": MODEL}
 
@@ -133,7 +133,7 @@ def openai_api(service: Service) -> APIRouter:
 
 @dataclass(frozen=True)
 class _Answer:
-    """What a run's client is sent."""
+    """The response to the client of a run."""
 
     _service: Service
     _run: Run
@@ -141,7 +141,7 @@ class _Answer:
     _base_url: str
 
     def whole(self) -> Response:
-        """The answer in one piece, or its error."""
+        """Return the answer in one piece, or its error."""
         result = self._ended()
         if isinstance(result, Exception):
             return answer_to(result)
@@ -153,7 +153,7 @@ class _Answer:
         return answer
 
     async def chunks(self) -> AsyncGenerator[bytes, None]:
-        """The trace while the run goes on, then the answer, its sources, and its end; or an event with the error."""
+        """Yield the trace while the run goes on, then the answer, its sources and its end; or an event with the error."""
         made = self._completion
         with self._service.runs.attended(self._run):
             yield made.chunk({"role": "assistant", "content": ""})
@@ -175,7 +175,7 @@ class _Answer:
             yield chunk
 
     def _ended(self) -> Result | Exception:
-        """The answer, or what went wrong if there is none."""
+        """Return the result, or what went wrong if there is none."""
         result = self._run.result
         if result is None:
             return self._run.error or RequestError("The question was ended before it was answered.")
@@ -191,7 +191,7 @@ class _Answer:
         return "\n".join([self._run.numbered, "", *quoted])
 
     def _annotations(self, result: Result, content: str) -> list[dict[str, Any]]:
-        """A citation for each quote, at the claim that it carries."""
+        """Return a citation for each quote, at the claim that it supports."""
         places: dict[int, tuple[int, int]] = {}
         end = 0
         for claim in result.claims:
@@ -207,13 +207,13 @@ class _Answer:
         return cited
 
     def _source_event(self, citation: Any) -> dict[str, Any]:
-        """Open WebUI's own event for a source."""
+        """Return Open WebUI's own event for a source."""
         source = {"name": place_of(citation), "url": self._url(citation["id"])}
         data = {"source": source, "document": [citation["quote"]], "metadata": [{"source": source["url"], **source}]}
         return {"type": "source", "data": data}
 
     def _url(self, number: int) -> str:
-        """The address at which the page shows a quote in its document."""
+        """Return the address at which the page shows a quote in its document."""
         return f"{self._base_url}#/runs/{self._run.id}/citations/{number}"
 
     def _extension(self, result: Result) -> dict[str, Any]:
@@ -247,19 +247,19 @@ def _event(value: dict[str, Any]) -> bytes:
 
 
 def _line_of(event: RunEvent) -> str:
-    """A line of the trace; nothing for an event that is none of a node's end."""
+    """Return a line of the trace; "" unless the event is the end of a node."""
     if event.kind != "node_finished":
         return ""
     return f"{event.data['node']}: {describe(event.data['node'], event.data['decided'])}\n"
 
 
 def _status(description: str, *, done: bool = False) -> dict[str, Any]:
-    """Open WebUI's own event for what goes on."""
+    """Return Open WebUI's own event for what is being done."""
     return {"type": "status", "data": {"description": description, "done": done}}
 
 
 def _usage(result: Result | None) -> dict[str, Any]:
-    """What all calls cost, in OpenAI's words."""
+    """Return what all calls cost, in OpenAI's words."""
     spent = result.usage if result else {"input_tokens": 0, "output_tokens": 0, "cached_input_tokens": 0}
     read, written = spent["input_tokens"], spent["output_tokens"]
     return {

@@ -21,12 +21,12 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 LEAST_TOKEN = 16  # characters: a shorter one can be guessed
 LARGEST_TOKENS_FILE = 1_000_000
 LOOK_SECONDS = 1.0  # from one look at the file to the next
-ONLY = "only"  # begins a line of who alone may read what
+ONLY = "only"  # begins a line that says who alone may read what
 
 
 @dataclass(frozen=True)
 class Quota:
-    """How many questions and how many tokens, read and written, a person has each day in UTC; None is no bound."""
+    """How many questions and how many tokens, read and written, a person has each day in UTC; None is no limit."""
 
     questions: int | None = None
     tokens: int | None = None
@@ -71,7 +71,7 @@ class People:
 
 
 class TokensFile:
-    """The people of a file, which is read again when it changes, so that a token ends without a restart."""
+    """The people of a file, which is read again when it changes, so that a token can be revoked without a restart."""
 
     def __init__(self, path: Path) -> None:
         self._path = path.expanduser()
@@ -80,7 +80,7 @@ class TokensFile:
         self._looked = time.monotonic()
 
     def __call__(self) -> People:
-        """Return the people of the file now; as long as it cannot be read, those of before."""
+        """Return the people of the file; while it cannot be read, those that were read last."""
         if time.monotonic() - self._looked >= LOOK_SECONDS:
             self._looked = time.monotonic()
             if (version := self._now()) != self._version:

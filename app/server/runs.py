@@ -29,7 +29,7 @@ Ask = Callable[[], AsyncGenerator["Event | NotKept | ClaimChecked | CheckedText"
 
 log = logging.getLogger("selfrag.server")
 MOST_KEPT = 100  # ended runs of one owner
-USUAL_SECONDS = 10.0  # of a run, until one has ended
+USUAL_SECONDS = 10.0  # assumed for a run, until one has ended
 INTERNAL = "The server failed over this question: its log says more."
 
 
@@ -76,17 +76,18 @@ class RunEvent:
     data: dict[str, Any]
 
 
-# Keeps events where other servers find them; False if another server has gone on with the run meanwhile.
+# Stores events where other servers find them; returns False if another server has taken the run over.
 Journal = Callable[["Run", Sequence[RunEvent]], Awaitable[bool]]
 
 
 @dataclass(eq=False)
 class Run:
-    """A question that ``owner`` asked, or a text to check, whose name stands for the question.
+    """A question that ``owner`` asked, or a check, of which ``question`` is the name of the text.
 
-    ``thread`` is the conversation that keeps it; it is ``unfinished`` if it was cut off and nobody has gone on with it.
+    ``thread`` is the id of its thread, if any. It is ``unfinished`` if it was interrupted and nobody has continued it.
     ``numbered`` is the answer with the numbers of its citations, ``meter`` what this server spent. With a ``journal``
-    an event is told once it is stored; those of a run ``elsewhere``, which another server answers, are read from there.
+    an event is published once it is stored. Another server answers a run that is ``elsewhere``; its events are read
+    from where that server stores them.
     """
 
     question: str
@@ -124,7 +125,7 @@ class Run:
             self.task.cancel()
 
     def fail(self, error: Exception) -> None:
-        """End the run with what went wrong."""
+        """End the run with an error; do nothing for a run that another server answers."""
         if not self.elsewhere:
             self.error, self.state = error, "failed"
             self.add("failed", message=str(error) if isinstance(error, SelfRAGError) else INTERNAL)
@@ -197,7 +198,7 @@ class Runs:
         on_end: Callable[[Run], None] = lambda run: None,
     ) -> None:
         self.at_once = at_once
-        self.closing = False  # so that no new run is taken
+        self.closing = False  # if True, no new run is taken
         self._queue = queue
         self.begin = begin  # is called with each new run, before it is queued, and may refuse it
         self._on_end = on_end
@@ -207,13 +208,13 @@ class Runs:
         self._seconds = USUAL_SECONDS
 
     def start(self, run: Run, ask: Ask) -> Run:
-        """Queue a run, which ``ask`` answers event by event. Raises `QueueFullError`."""
+        """Queue a run, which ``ask`` answers event by event. Raises `QueueFullError` and `ClosingError`."""
         with self.room():
             self.begin(run)
             return self.add(run, ask)
 
     def add(self, run: Run, ask: Ask) -> Run:
-        """Queue a run, however many are waiting; of one that another server had only what is new is told."""
+        """Queue a run, however many are waiting. If another server began it, only new events are published."""
         self._runs[run.id] = run
         if run.events:
             ask = _untold(ask, run.events)
@@ -247,7 +248,7 @@ class Runs:
         return sum(run.state == state for run in self._runs.values())
 
     def forget(self, before: datetime) -> None:
-        """Forget what has ended and began before a time."""
+        """Forget the ended runs that began before a time."""
         self._runs = {id_: run for id_, run in self._runs.items() if not run.ended or run.began >= before}
 
     async def remove_thread(self, thread: str, owner: str = "") -> None:
@@ -268,7 +269,7 @@ class Runs:
 
     @contextmanager
     def room(self) -> Iterator[None]:
-        """Count as one that waits while the block lasts. Raises `QueueFullError`."""
+        """Count as a waiting run while the block lasts. Raises `QueueFullError` and `ClosingError`."""
         if self.closing:
             raise ClosingError
         if self.count("queued") + self.count("running") + self._others >= self.at_once + self._queue:
@@ -314,7 +315,7 @@ class Runs:
             self._seconds += (time.monotonic() - began - self._seconds) / 10
 
     def _end(self, run: Run) -> None:
-        """Say so if the run was cancelled, perhaps before it could begin; forget the owner's oldest."""
+        """Record that a run was cancelled, if it has no other end; forget the owner's oldest runs."""
         if run.elsewhere:
             self._runs.pop(run.id, None)
             return
@@ -351,7 +352,7 @@ def record(event: Event | NotKept | ClaimChecked | CheckedText, run: Run) -> Non
 
 
 def told_of(run: Any, **now: Any) -> dict[str, Any]:
-    """Return a run, or one that is kept, as JSON; ``now`` are its state, outcome, error and number of events."""
+    """Return a run, here or in the database, as JSON; ``now`` are its state, outcome, error and number of events."""
     same = {name: getattr(run, name) for name in ("id", "kind", "thread", "question")}
     return {**same, "began": run.began.isoformat(timespec="seconds"), **now}
 
@@ -363,7 +364,7 @@ def finish(run: Run, result: Result, numbered: str) -> None:
 
 
 def _untold(ask: Ask, told: Sequence[RunEvent]) -> Ask:
-    """Leave out of what a run tells anew the nodes that its events have told to their end."""
+    """Wrap ``ask`` to leave out the events of nodes that the run's events ``told`` have finished."""
     finished = Counter(event.data["node"] for event in told if event.kind == "node_finished")
     starting, ending = finished.copy(), finished
 

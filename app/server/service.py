@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from app.server.threads import ThreadRuns
 
 DRIFT_SECONDS = 3_600.0
-UNNAMED = "Your text"  # that is checked
+UNNAMED = "Your text"  # the name of a text that was sent without one
 FILTERS = {"sources", "pages", "since", "until"}
 Page = Annotated[int, Field(le=999_999_999)]  # as on the command line; databases take no number of any length
 

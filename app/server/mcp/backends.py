@@ -35,8 +35,8 @@ T = TypeVar("T")
 class LocalBackend:
     """One person's documents and models, both loaded when a tool first needs them.
 
-    The documents are ``docs`` if there are any, else the library, or the sample while that is empty. They are brought
-    in step with the disk before each call.
+    The documents are ``docs`` if there are any, else the library, or the sample while that is empty. They are synced
+    with the disk before each call.
     """
 
     keeps_runs = False
@@ -61,7 +61,7 @@ class LocalBackend:
         return await self._in_thread(self._asked, "library")
 
     async def rag(self) -> SelfRAG:
-        """Return the models over the documents, loaded if need be."""
+        """Return the `SelfRAG` over the documents, which is loaded at the first call."""
         library = await self.library()
         rag: SelfRAG | None = self._rag
         if rag is None:
@@ -86,7 +86,7 @@ class LocalBackend:
         return self.runs.start(Run(question), lambda: rag.astream(question, context, tokens=False))
 
     async def add(self, paths: Sequence[Path]) -> list[Source]:
-        """Add files and folders to the library, and return the documents that are theirs."""
+        """Add files and folders to the library, and return the documents in them."""
         await self.library()
         return await self._in_thread(partial(self._add, paths))
 
@@ -101,12 +101,12 @@ class LocalBackend:
                     library.close()
 
     async def _in_thread(self, work: Callable[[], T], name: str = "") -> T:
-        """Do work in a thread; a caller that leaves does not end it, and who asks for its name waits for the same."""
+        """Do work in a thread; it goes on if the caller is cancelled. Callers with the same name wait for one work."""
         key = name or work
 
         def forget(done: asyncio.Task[T]) -> None:
             del self._tasks[key]
-            done.cancelled() or done.exception()  # retrieved, if nobody waits for it
+            done.cancelled() or done.exception()  # marks it as retrieved, if nobody waits for it
 
         if key not in self._tasks:
             task = self._tasks[key] = asyncio.create_task(asyncio.to_thread(work))
@@ -165,7 +165,7 @@ class ServedBackend:
         return self._service.require_documents().visible_to(self._owner)
 
     def attended(self) -> CancelScope:
-        """Cancel the block when the client closes the connection on which it waits."""
+        """Return a scope that is cancelled when the client closes the connection on which it waits."""
         return self._scope
 
     async def library(self) -> Library:
@@ -175,12 +175,12 @@ class ServedBackend:
         return documents.asked
 
     async def rag(self) -> SelfRAG:
-        """Return the models over what the owner may see."""
+        """Return the `SelfRAG` over what the owner may see."""
         return self._service.rag_of(self._owner)
 
     @contextmanager
     def verifying(self, claim: str) -> Iterator[list[VerifiedClaim]]:
-        """Let the block verify a claim: as `Accounts.verifying`, and count it among the server's metrics."""
+        """Let the block verify a claim, as `Accounts.verifying` does, and count it among the server's metrics."""
         with self._service.accounts.verifying(claim, self._owner) as verified:
             try:
                 yield verified
@@ -188,7 +188,7 @@ class ServedBackend:
                 self._service.metrics.verified.labels(verified[0].label if verified else "failed").inc()
 
     def record(self, what: str, **more: object) -> None:
-        """Record in the audit log what the agent read, or will have."""
+        """Record in the audit log what the agent searches or reads."""
         self._service.accounts.record(what, self._owner, **more)
 
     async def start(self, question: str, context: Context | None) -> Run:

@@ -20,10 +20,10 @@ SESSION_SECONDS = 3_600.0  # without a request
 
 
 class McpEndpoint:
-    """The ASGI application at ``/mcp``; it answers within `running` alone.
+    """The ASGI application at ``/mcp``; it answers only within `running`.
 
-    A call ends with its connection, also for clients that count a connection as no part of a call: there is no other
-    way to be told its result.
+    A call ends with its connection, even if the client's protocol does not say so: its result could reach the client
+    in no other way.
     """
 
     def __init__(self, service: Service) -> None:
@@ -48,7 +48,7 @@ class McpEndpoint:
             return
         owner, attended = scope["state"]["owner"], CancelScope()
         scope["state"]["attended"] = attended
-        # A session is of the owner who opened it.
+        # A session belongs to the owner who opened it.
         scope["user"] = AuthenticatedUser(AccessToken(token="", client_id=owner, scopes=[]))
 
         async def watched() -> Message:

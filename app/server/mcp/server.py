@@ -44,7 +44,7 @@ INSTRUCTIONS = (
 
 
 def new_server(backend_of: Callable[[Context], Backend], writing: str | None = None) -> Server[Any]:
-    """Make a server of the tools that read, and of the one named ``writing``.
+    """Make a server with the tools that read and, if ``writing`` names it, the one that writes.
 
     The tools are imported when they are first asked for: a client that only says hello is answered at once.
     """

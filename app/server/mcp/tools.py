@@ -1,4 +1,4 @@
-"""The tools: what each takes and returns, and what it does; the docstrings are what agents are told of them."""
+"""The tools of the MCP server, with their arguments. Agents read the docstrings of the tools as descriptions."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -203,7 +203,7 @@ async def upload_document(backend: ServedBackend, given: UploadArguments, _: Rep
 
 
 def _tool(call: Callable[[Any, Any, Report], Awaitable[BaseModel]], *, writes: bool = False) -> Tool:
-    """Offer a function by its name, its types and its docstring."""
+    """Make a tool of a function, from its name, its types and its docstring."""
     types, told = get_type_hints(call), " ".join((call.__doc__ or "").split())
     return Tool(call.__name__, told, types["given"], types["return"], call, writes)
 
