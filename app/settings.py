@@ -1,4 +1,4 @@
-"""What the environment and ``.env`` say. An explicit option beats the environment, which beats ``.env``."""
+"""Read settings from the environment and ``.env``. An option beats the environment, which beats ``.env``."""
 
 import errno
 import io
@@ -21,7 +21,7 @@ from models.redaction import without_password
 
 DEFAULT_CHAT_MODEL = "gpt-4o-mini"
 EMBEDDED = "embedded"
-# The settings that a question's context has under the same names, and an option for each.
+# The settings that are also fields of a question's `Context`; each has an option.
 OF_A_QUESTION = tuple(
     "length beam mode strategy k temperature answer_tokens fallback scoring constraints caution".split()
 )
@@ -86,7 +86,7 @@ class Settings(BaseSettings):
     @field_validator("openai_api_key", "openai_base_url", "openai_api_base", mode="before")
     @classmethod
     def _is_trimmed(cls, given: object) -> object:
-        """What was pasted may end in a line break, or be nothing else."""
+        """Strip white space: what was pasted may end in a line break, or be nothing else."""
         return (given.strip() or None) if isinstance(given, str) else given
 
     @field_validator("openai_api_key")
@@ -125,7 +125,7 @@ class Settings(BaseSettings):
     @field_validator("selfrag_home", "selfrag_model_path", "selfrag_tokens_file", "selfrag_audit_file")
     @classmethod
     def _is_a_path(cls, path: Path | None) -> Path | None:
-        """The path as it is written, since answers are kept by it; its ``~`` can be followed from now on."""
+        """Check that the path's ``~`` can be expanded; return it as it is written, since answers are kept by it."""
         try:
             if path:
                 os.lstat(path.expanduser())
@@ -167,22 +167,22 @@ class Settings(BaseSettings):
 
     @property
     def models_folder(self) -> Path:
-        """Where downloaded models are kept. Raises `RequestError`, as each folder, where no home folder is known."""
+        """The folder of downloaded models. Raises `RequestError`, as each folder, if no home folder is known."""
         return self._home("cache") / "models"
 
     @property
     def libraries_folder(self) -> Path:
-        """Where indexes are kept."""
+        """The folder of indexes."""
         return self._home("data") / "libraries"
 
     @property
     def uploads_folders(self) -> tuple[Path, Path]:
-        """Where a server without tokens keeps uploads, and one with tokens."""
+        """The folders of uploads: that of a server without tokens, and that of one with tokens."""
         home = self._home("data")
         return home / "uploads", home / "uploads-of-tokens"
 
     def owned_folder(self, name: Literal["uploads", "feedback", "threads"]) -> Path:
-        """Where these are kept, unless a database does so; what owners of tokens have is in a folder of its own."""
+        """Return the folder where these are kept, unless a database does so; a server with tokens has its own."""
         return self._home("data") / (f"{name}-of-tokens" if self.selfrag_tokens_file else name)
 
     def _home(self, kind: Literal["cache", "data"]) -> Path:
@@ -199,7 +199,7 @@ class _EnvFile(io.StringIO):
     """``.env`` of the working folder, opened only if python-dotenv reads it: the environment can tell it not to."""
 
     def read(self, size: int | None = -1) -> str:
-        """All of it; nothing where there is none, or a folder, as a virtual environment may be called."""
+        """Return the whole file; "" if there is none, or a folder, as a virtual environment may be called."""
         try:
             data = read_regular(Path(".env"), LARGEST_ENV)
         except (FileNotFoundError, IsADirectoryError):

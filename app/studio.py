@@ -23,7 +23,7 @@ TOLD = {"outcome", "stop_reason", "standalone", "claims", "citations", "conflict
 
 
 async def self_rag() -> SelfRAGGraph:
-    """Return the graph over the person's library; its form is `Context`."""
+    """Return the graph over the user's library; a run is configured by a `Context`."""
     return (await asyncio.to_thread(_rag)).graph
 
 

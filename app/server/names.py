@@ -19,9 +19,9 @@ from core.text import one_line, path_text
 from retrieval.sync_report import Source
 
 T = TypeVar("T")
-PATHS = {"source", "sources", "docs"}  # the keys of paths
-ERRORS = {"message", "error", "failure", "summary", "description", "reasoning_content"}  # the keys of errors, and of a trace
-REMARKS = {"reason"}  # the keys of what may repeat the words of a document
+PATHS = {"source", "sources", "docs"}  # keys of paths
+ERRORS = {"message", "error", "failure", "summary", "description", "reasoning_content"}  # keys of errors
+REMARKS = {"reason"}  # keys of texts that may repeat a document's words
 FOLDERS = re.compile(r"(?<![\w:/.~-])/(?:[^\s/]+/)+(?=[^\s/])")  # of an absolute path, before its last part
 
 
@@ -76,7 +76,7 @@ class Names:
         return given if os.sep in given[1:] else given[1:]
 
     def named(self, value: Any, key: str = "") -> Any:
-        """Return a copy of JSON, or of a model, in which names replace the paths of documents, also within sentences."""
+        """Return a copy of JSON, or of a model, with names in place of the paths of documents, also in sentences."""
         match value:
             case str() if key in PATHS:
                 return self.name_of(value)

@@ -153,7 +153,7 @@ class _Answer:
         return answer
 
     async def chunks(self) -> AsyncGenerator[bytes, None]:
-        """Yield the trace while the run goes on, then the answer, its sources and its end; or an event with the error."""
+        """Yield the trace while the run goes on, then the answer, its sources and its end; or an error event."""
         made = self._completion
         with self._service.runs.attended(self._run):
             yield made.chunk({"role": "assistant", "content": ""})

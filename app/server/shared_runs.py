@@ -28,14 +28,14 @@ TAKE_SECONDS = 1.0  # between two looks for runs that nobody answers any more
 SPEND_SECONDS = 1.0  # between two looks at what people spent elsewhere
 END_SECONDS = 10.0  # to wait for another server that is to end a run
 DRAIN_SECONDS = 20.0  # in which what is being answered may end when the server does
-RETRY_SECONDS = 1.0  # before events are kept again that could not be
+RETRY_SECONDS = 1.0  # before another try to store events
 CALLS_AT_ONCE = 8  # to the database
 T = TypeVar("T")
 log = logging.getLogger("selfrag.server")
 
 
 class SharedRuns:
-    """Keeps the runs of this server in a table, tells of others', and takes over those that nobody answers.
+    """Keeps the runs of this server in a table, shows those of others, and takes over those that nobody answers.
 
     Other servers are asked by looking at the table, not by LISTEN, which a pooler in transaction mode does not carry.
     """
@@ -77,7 +77,7 @@ class SharedRuns:
             return self._asking.runs.add(run, self._asking.ask_of(run, asked, self._table.saver(lease)))
 
     async def hold(self, run: Run) -> None:
-        """Take a run of a thread, which is kept since its turn was begun."""
+        """Take the lease of a thread's run, which is in the table since its turn began."""
         self._hold(run, await self._call(partial(self._table.take, run.id)))
 
     async def get(self, id_: str, owner: str) -> Run:
@@ -92,11 +92,11 @@ class SharedRuns:
         return run
 
     async def last(self, owner: str) -> list[dict[str, Any]]:
-        """Return what is told of the owner's last runs, those of threads too, the newest first."""
+        """Return the owner's last runs as JSON, those of threads too, the newest first."""
         return [_listed(one) for one in await self._call(partial(self._table.last, owner))]
 
     async def end_thread(self, thread: str) -> None:
-        """Ask the servers for the end of what runs in a thread, and wait for it."""
+        """Ask the servers to end what runs in a thread, and wait for that, at most `END_SECONDS`."""
         with suppress(TimeoutError):
             async with asyncio.timeout(END_SECONDS):
                 while await self._call(partial(self._table.cancel_thread, thread)):  # noqa: ASYNC110 - elsewhere
@@ -107,7 +107,7 @@ class SharedRuns:
         await self._call(self._table.reachable)
 
     async def keep(self, run: Run, events: Sequence[RunEvent]) -> bool:
-        """Keep events of a run; while the database is away, try again. False if another server has the run."""
+        """Store events of a run; retry while the database is away. Return False if another server has the run."""
         kept = [KeptEvent(run.id, one.number, one.kind, _with_numbers(one, run)) for one in events]
         told = False
         while lease := self._leases.get(run.id):
@@ -142,7 +142,7 @@ class SharedRuns:
         asking.add_done_callback(self._ending.discard)
 
     async def _poll(self) -> None:
-        if self._asking.runs.closing:  # and clients are still waited for
+        if self._asking.runs.closing:  # while clients are still waited for
             await self._hand_over_waiting()
         watched = {id_: len(run.events) for id_, run in self._watched.items() if not run.ended}
         if watched:
@@ -156,7 +156,7 @@ class SharedRuns:
                     run.cancel()
             for id_ in lost:
                 run = self._asking.runs.answered_here(id_)
-                # One that has ended here has no lease either, from when its end is kept.
+                # A run that has ended here has no lease either, once its end is stored.
                 if id_ in self._leases and run and run.state in ("queued", "running"):
                     self._lose(run)
 
@@ -179,7 +179,7 @@ class SharedRuns:
     async def _go_on(self, kept: KeptRun) -> None:
         """Take a run that nobody answers, and answer it, or end it.
 
-        One whose client waited for it ends as cancelled: the client went with its server.
+        A run whose client waited for it is cancelled: the client's connection ended with its server.
         """
         lease = await self._call(partial(self._table.take, kept.id))
         try:
@@ -222,7 +222,7 @@ class SharedRuns:
         return run
 
     async def _drain(self) -> None:
-        """Leave what waits to the other servers at once, and what is being answered if it does not end in time."""
+        """Leave waiting runs to the other servers at once, and running ones if they do not end in time."""
         await self._hand_over_waiting()
         here = self._answered_here()
         with suppress(TimeoutError):
@@ -250,7 +250,7 @@ class SharedRuns:
 
 
 def _tell(run: Run, event: KeptEvent) -> None:
-    """Tell an event that was kept, if it is the next one."""
+    """Publish a stored event, if it is the run's next one, and update the run's state by it."""
     if event.number != len(run.events) + 1:
         return
     data = dict(event.data)

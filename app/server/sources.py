@@ -16,7 +16,7 @@ Around = Callable[[Citation], Surroundings]
 
 
 def in_passage(citation: Citation) -> Surroundings:
-    """Return what of its passage stands around a citation, where nothing else is known."""
+    """Return the text before and after a citation within its passage, if no more of its document is known."""
     passage, start, end = citation["passage"], citation["start"], citation["end"]
     return Surroundings(passage[:start], passage[start:end], passage[end:])
 
@@ -67,6 +67,6 @@ class Sources:
 
 
 def _page_of(citation: Citation, around: Surroundings) -> tuple[Path, int, str] | None:
-    """The file, the page and the hash of what was indexed, of a citation that has a page, as those of PDFs have."""
+    """Return the file, the page and the SHA-256 of what was indexed; None if the citation is of no page of a PDF."""
     path, page, checksum = around.path, citation["page"], around.sha256
     return (path, page, checksum) if path and page and checksum else None

@@ -8,7 +8,7 @@ from sse_starlette.sse import AppStatus, EventSourceResponse
 from app.server.runs import Run
 from nodes.concurrency import meanwhile
 
-# The package would cut what is being answered at SIGTERM, for which the server waits.
+# The package would end streams at SIGTERM, but the server waits for what is being answered.
 AppStatus.enable_automatic_graceful_drain = False
 
 

@@ -1,4 +1,4 @@
-"""The questions of threads as runs of the server, also of those that it has forgotten or that were cut off."""
+"""The questions of threads as runs of the server, also those that it has forgotten or that were interrupted."""
 
 import asyncio
 import logging
@@ -23,14 +23,14 @@ log = logging.getLogger("selfrag.server")
 
 
 class Holder(Protocol):
-    """Keeps which of several servers answers the run of a thread."""
+    """Records which of several servers answers the run of a thread."""
 
     async def hold(self, run: Run) -> None: ...
     async def end_thread(self, thread: str) -> None: ...
 
 
 class ThreadRuns:
-    """Starts the questions of threads as runs, which keep the run's id in the thread and outlive the server."""
+    """Starts the questions of threads as runs. The thread keeps the run's id, so that the run outlives the server."""
 
     def __init__(self, asking: Asking, answers: ThreadAnswers) -> None:
         self.answers = answers
@@ -40,7 +40,7 @@ class ThreadRuns:
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None, None]:
-        """Go on with what was cut off, and delete what is old; at the end leave what is running to the next start."""
+        """Continue interrupted questions and delete old threads; at the end leave what is running to the next start."""
         if self.shared is None:
             await self._resume_all()
         try:
@@ -82,7 +82,7 @@ class ThreadRuns:
         await asyncio.to_thread(self.threads.expire)
 
     async def go_on(self, run: Run) -> bool:
-        """Go on with a question that another server had; False if it has ended. Raises `ThreadBusyError`."""
+        """Continue a question that another server had; return False if it has ended. Raises `ThreadBusyError`."""
         turn = await asyncio.to_thread(self.threads.turn, run.id, run.owner)
         if turn.state != "unfinished":
             return False
@@ -91,7 +91,7 @@ class ThreadRuns:
         return True
 
     async def tell_end(self, run: Run) -> None:
-        """Tell of a run what its thread has of its end, which is cancelled if it has none."""
+        """Publish the end of a run as its thread has it; a run without one is cancelled."""
         turn = await asyncio.to_thread(self.threads.turn, run.id, run.owner)
         if turn.state == "unfinished":
             await asyncio.to_thread(self.answers.claim, turn, run.owner)
@@ -100,7 +100,7 @@ class ThreadRuns:
         _tell_end(turn, run)
 
     async def run(self, id_: str, owner: str) -> Run:
-        """Return a run that has ended as its thread has it, its events made again. Raises `UnknownRunError`."""
+        """Return the run of a turn that has ended, with events made from the turn. Raises `UnknownRunError`."""
         try:
             turn = await asyncio.to_thread(self.threads.turn, id_, owner)
         except UnknownThreadError:
@@ -114,7 +114,7 @@ class ThreadRuns:
         return run
 
     def described_turns(self, thread: str, owner: str) -> list[dict[str, Any]]:
-        """Return the turns of a thread without their results; of one that is running here, as far as it is."""
+        """Return the turns of a thread as JSON, with answers but not whole results; of a run here, its present state."""
         return [self._described(turn, owner) for turn in self.threads.each_turn(thread, owner)]
 
     async def delete(self, thread: str, owner: str) -> None:
@@ -167,7 +167,7 @@ class ThreadRuns:
 
 
 async def repeated(look: Callable[[], Awaitable[object]], seconds: float, level: int = logging.WARNING) -> None:
-    """Look at what is kept every so many seconds, for as long as the task lasts; a look that fails is only logged."""
+    """Call ``look`` every so many seconds until the task is cancelled; a call that fails is only logged."""
     while True:
         await asyncio.sleep(seconds)
         try:
@@ -183,7 +183,7 @@ def _new_run(turn: ThreadTurn, owner: str) -> Run:
 
 
 def _tell_end(turn: ThreadTurn, run: Run) -> None:
-    """Tell of a run how its turn ended, with the nodes of its path that were not told yet."""
+    """Publish how a run's turn ended, after those nodes of its path that were not published yet."""
     if turn.result:
         told = Counter(event.data["node"] for event in run.events if event.kind == "node_finished")
         for step in turn.result.path:

@@ -41,7 +41,7 @@ class ThreadQuestion(AskOptions):
 
 
 def threads_api(runs: ThreadRuns) -> APIRouter:
-    """The routes below ``/api/threads``."""
+    """Return the routes below ``/api/threads``."""
     router = APIRouter(prefix="/api/threads", tags=["threads"])
     threads = runs.threads
 

@@ -20,7 +20,7 @@ from core.text import shown
 from retrieval.library.library import Library
 from retrieval.store import UPLOADS, Uploads
 
-LEFT_SECONDS = 86_400.0  # after which a part of an upload is what a kill left
+LEFT_SECONDS = 86_400.0  # after which a part of an upload counts as left by a kill
 INDEX_SECONDS = 60.0  # to wait for another process that writes the index
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
@@ -29,7 +29,7 @@ class FolderUploads:
     """Uploads in a folder, which is part of the library. Raises `StorageError` and `NotFoundError`."""
 
     def __init__(self, library: Library, folder: Path) -> None:
-        """Keep uploads in ``folder``, which is made when it is needed; remove what a kill left of some."""
+        """Keep uploads in ``folder``, which is made when it is needed; remove parts of uploads that a kill left."""
         self.folder = folder.resolve()  # as the library has the paths of its documents
         self._library = library
         for part in [*self.folder.glob(".*.part"), *self.folder.glob("*/.*.part")]:
@@ -53,7 +53,7 @@ class FolderUploads:
                 part.unlink(missing_ok=True)
 
     def index(self, path: Path) -> None:
-        """Bring the library in step with the disk."""
+        """Sync the library with the disk."""
         add_uploads(self._library, self.folder)
         self._library.sync(seconds=INDEX_SECONDS)
 
@@ -77,7 +77,7 @@ class DatabaseUploads:
     folder = Path(os.fsdecode(UPLOADS))
 
     def __init__(self, library: Library, stored: Uploads) -> None:
-        """Keep uploads in ``stored``, that of the library's store."""
+        """Keep uploads in ``stored``, the uploads of the library's store."""
         self._library = library
         self._stored = stored
         self._storing = threading.Lock()  # so that only one is in memory

@@ -1,4 +1,4 @@
-"""What the library holds and what was left out of it, as a person reads it."""
+"""Describe for a person what the library holds, and what was left out of it."""
 
 from collections.abc import Sequence
 from itertools import groupby
@@ -11,7 +11,7 @@ HEAD = ["status", "passages", "date", "path", "reason"]
 
 
 def summary(report: SyncReport, sources: Sequence[Source]) -> str:
-    """How many documents are in which state after a sync, and what it changed."""
+    """Say how many documents are in which state after a sync, and what it changed."""
     states = [source.status for source in sources]
     added, updated = len(report.added), len(report.updated)
     indexed = states.count("indexed")
@@ -26,12 +26,12 @@ def summary(report: SyncReport, sources: Sequence[Source]) -> str:
 
 
 def counts(**numbers: int) -> list[str]:
-    """``3 added`` for each number that is not 0."""
+    """Return texts such as ``3 added``, one for each number that is not 0."""
     return [f"{number:,} {word}" for word, number in numbers.items() if number]
 
 
 def left_out(sources: Sequence[Source], skipped: Sequence[Skipped]) -> list[str]:
-    """A line for each document without passages, and each file that is none; many of one kind are summed up."""
+    """Return a line for each document without passages and each skipped file; many of one kind are summed up."""
     unread = [source for source in sources if source.status != "indexed"]
     lines = [f"{source.status}: {told(source)}" for source in unread[:MOST_LINES]]
     lines += [f"and {len(unread) - MOST_LINES:,} more: index --list"] if len(unread) > MOST_LINES else []
@@ -45,7 +45,7 @@ def left_out(sources: Sequence[Source], skipped: Sequence[Skipped]) -> list[str]
 
 
 def rows(sources: Sequence[Source], skipped: Sequence[Skipped]) -> list[list[str]]:
-    """A row for each document and each file that is none, below a head."""
+    """Return a header, and a row for each document and each skipped file."""
     documents = [
         [source.status, str(source.passages), source.date or "", path_text(source.path), unnamed(source)]
         for source in sources
@@ -55,18 +55,18 @@ def rows(sources: Sequence[Source], skipped: Sequence[Skipped]) -> list[list[str
 
 
 def told(one: Source | Failure | Skipped) -> str:
-    """The path and the reason as one sentence."""
+    """Return the path and the reason as one sentence."""
     reason = unnamed(one)
     return f"{shown(one.path)}{' ' if reason != one.reason else ': '}{reason}"
 
 
 def unnamed(one: Source | Failure | Skipped) -> str:
-    """The reason without the file's name, which most begin with and which stands before it."""
+    """Return the reason without the file's name at its beginning: the path stands before it."""
     return one.reason.removeprefix(f"{shown(one.path.name)} ")
 
 
 def checked(report: VerifyReport) -> str:
-    """What a check of the index came to."""
+    """Say what a check of the index found."""
     found = [f"{len(report.repairs)} mended"] if report.repairs else []
     found += [f"{len(report.problems)} cannot be mended"] if report.problems else []
     said = ", ".join(found) or "no damage"

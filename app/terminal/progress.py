@@ -1,4 +1,4 @@
-"""How far long work is: a bar on a terminal, a line now and then otherwise; and the tables at its end."""
+"""Show how far long work is, by a bar on a terminal, else by a line now and then; print tables of what came of it."""
 
 import sys
 import time
@@ -21,7 +21,7 @@ LONGEST_QUESTION = 60
 
 @contextmanager
 def asking(screen: Screen) -> Iterator[Callable[[Tally], None]]:
-    """Show each tally that the run gives: a bar, or a line at the start, at the end and every ten seconds."""
+    """Show the tallies of an evaluation: a bar, or a line at the start, at the end and every ten seconds."""
     with screen.counting("asking", "answers") as count:
         yield lambda tally: count(tally.done, tally.total, described(tally))
 
@@ -40,7 +40,7 @@ def timed(screen: Screen, doing: str, what: str) -> Iterator[Callable[[int, int]
 
 
 def described(tally: Tally) -> str:
-    """What was kept, failed and spent, the rate, and the time that is left."""
+    """Describe a tally: what was kept, failed and spent, the rate, and the time that is left."""
     usage = tally.usage
     parts = [f"{tally.kept} kept from before"] if tally.kept else []
     parts += [f"{tally.failed} failed"] if tally.failed else []
@@ -71,7 +71,7 @@ def table(rows: Sequence[Sequence[str]], screen: Screen, *, texts: bool = False)
 
 
 def show_routes(systems: Mapping[str, Sequence[Routed]], screen: Screen) -> None:
-    """Print to stdout whether each question took its expected route, and its path: below it where that is narrow."""
+    """Print to stdout whether each question took its expected route, and its path, on a narrow terminal below it."""
     readable = (sys.stdout.encoding or "").lower().startswith("utf")
     wide = not screen.out.is_terminal or screen.out.width >= WIDE
     for name, lines in systems.items():
@@ -91,5 +91,5 @@ def show_routes(systems: Mapping[str, Sequence[Routed]], screen: Screen) -> None
 
 
 def _padded(text: str, width: int) -> Part:
-    """A text with the spaces after it that a column of so many cells of a terminal needs: some characters take two."""
+    """Pad a text to the width of a column, in cells of a terminal, of which some characters take two."""
     return "{}" + " " * (width - cell_len(text) + 2), text, ""

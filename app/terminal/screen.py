@@ -1,7 +1,7 @@
-"""Where things are printed: results to stdout, all else to stderr, colour and bars on a terminal only.
+"""Print results to stdout and all else to stderr, with colour and bars on a terminal only.
 
-All that a command prints passes here, and leaves without hidden characters and, unless it is an answer, on one line:
-the names of files, what models write and what servers say are others' words.
+All that a command prints passes here. Hidden characters are removed and, except in an answer, it is put on one line:
+names of files, and what models and servers write, are not to be trusted.
 """
 
 import io
@@ -31,7 +31,7 @@ LONGEST_ERROR = 1_000  # characters: what was given may be a path or an argument
 
 
 def print_error(text: str) -> None:
-    """What went wrong, on stderr, also in quiet: one line that can be read, without secrets."""
+    """Print what went wrong to stderr, even if ``quiet``: one line that can be read, without secrets."""
     print(f"error: {shortened_in_the_middle(Secrets().redacted(one_line(text)), LONGEST_ERROR)}", file=sys.stderr)
 
 
@@ -62,30 +62,30 @@ class Screen:
         self.live = self.err.is_terminal and not quiet
 
     def note(self, text: str) -> None:
-        """Something that a person should know, on stderr."""
+        """Print to stderr what a person should know."""
         self.line(("note: {}", text, "yellow"))
 
     def remark(self, text: str, indent: str = "") -> None:
-        """What was done, in passing, on stderr."""
+        """Print to stderr, in passing, what was done."""
         self.line((indent + "{}", text, "dim"))
 
     def line(self, *parts: Part | str) -> None:
-        """A line on stderr."""
+        """Print a line to stderr."""
         self.err.print(_line(parts))
 
     def paragraph(self, text: str) -> None:
-        """An indented line on stderr; on a terminal it is wrapped, and the lines that follow are indented too."""
+        """Print an indented line to stderr; a terminal wraps it and indents all of its lines."""
         if not self.err.is_terminal:
             self.line(("    {}", text, ""))
             return
         self.err.print(Padding(_line([text]), (0, 0, 0, 4), expand=False), soft_wrap=False)
 
     def result(self, *parts: Part | str) -> None:
-        """A line on stdout."""
+        """Print a line to stdout."""
         self.out.print(_line(parts))
 
     def text(self, text: str) -> None:
-        """A text of any number of lines on stdout."""
+        """Print a text of any number of lines to stdout."""
         if self.out.is_terminal:
             self.out.print(Text(clean(text)))
         else:  # as it is: rich would turn the tabs of code into spaces
@@ -93,7 +93,7 @@ class Screen:
             self.out.file.flush()
 
     def with_tables(self, text: str) -> None:
-        """A text of any number of lines on stdout, its tables drawn."""
+        """Print a text of any number of lines to stdout, its tables drawn."""
         for part in with_tables(clean(text)):
             if isinstance(part, str):
                 self.text(part)
@@ -104,11 +104,11 @@ class Screen:
             self.out.print(table, soft_wrap=False)
 
     def styled(self, parts: Iterable[tuple[str, str]]) -> None:
-        """Pieces of one text on stdout, each with its style."""
+        """Print pieces of one text to stdout, each with its style."""
         self.out.print(Text.assemble(*((clean(piece), style) for piece, style in parts)), soft_wrap=False)
 
     def wrapped(self, text: str, style: str = "", indent: int = 0) -> None:
-        """A text on stdout, every line of it indented; a terminal wraps it between words."""
+        """Print a text to stdout, every line of it indented; a terminal wraps it between words."""
         if not self.out.is_terminal:
             self.text("\n".join(f"{'':{indent}}{line}".rstrip() for line in clean(text).split("\n")))
             return
@@ -117,7 +117,7 @@ class Screen:
         )
 
     def json(self, value: object, *, indent: int | None = 2) -> None:
-        """One JSON object on stdout, in characters that its encoding has; without ``indent`` it is one line."""
+        """Print one JSON object to stdout, in characters of its encoding; without ``indent`` it is one line."""
         readable = (sys.stdout.encoding or "").lower().startswith("utf")
         print(as_json(value, ensure_ascii=not readable, indent=indent), flush=True)
 
@@ -127,7 +127,7 @@ class Screen:
         return sys.stdin is not None and sys.stdin.isatty()
 
     def read_line(self, prompt: str) -> str | None:
-        """A line of stdin without its end, None at the end of input; on a terminal after a prompt, and with a history.
+        """Read a line of stdin without its end; None at the end of input. A terminal has a prompt and a history.
 
         The history is that of the process: no file has it.
         """
@@ -152,7 +152,7 @@ class Screen:
 
     @contextmanager
     def downloads(self) -> Iterator[FileProgress]:
-        """A progress bar for each file that is fetched; one line a file where there is no terminal."""
+        """Show a progress bar for each file that is downloaded; without a terminal, one line a file."""
         name = TextColumn("{task.description}", markup=False)
         columns = (name, BarColumn(), DownloadColumn(), TimeRemainingColumn())
         with Progress(*columns, console=self.err, transient=True, disable=not self.live) as bars:
@@ -169,15 +169,15 @@ class Screen:
 
     @contextmanager
     def working(self, what: str, unit: str) -> Iterator[IndexProgress]:
-        """How far it is with the files or documents that are indexed, checked, copied, saved or restored."""
+        """Show how many files or documents have been indexed, checked, copied, saved or restored."""
         with self.counting(what, unit, f"{what}: ") as count:
             yield lambda now: count(now.files, now.total, rate_and_time_left(now), path_text(now.path.name))
 
     @contextmanager
     def counting(self, doing: str, unit: str, prefix: str = "") -> Iterator[Callable[..., None]]:
-        """Take how many are done, of how many, a remark and a name: a bar, and nothing until there is work.
+        """Yield a function that shows progress; it takes how many are done, how many there are, a remark and a name.
 
-        Where there is no terminal it is a line without the name: the first, the last, and one every ten seconds.
+        It shows a bar; without a terminal, a line without the name at first, at last and every ten seconds.
         """
         if not self.live:
             told, ended = -math.inf, False
@@ -215,7 +215,7 @@ class Screen:
 
 
 def rate_and_time_left(now: Advance) -> str:
-    """The passages so far, how many a second, and the time that is left."""
+    """Return the passages so far, how many a second, and the time that is left."""
     parts = [f"{now.passages:,} passages"] if now.passages else []
     if now.passages and now.seconds:
         rate = now.passages / now.seconds
@@ -226,7 +226,7 @@ def rate_and_time_left(now: Advance) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Seconds in words of at most two units."""
+    """Return seconds in words of at most two units."""
     if seconds < 60:
         return f"{seconds:.0f} s"
     minutes = round(seconds / 60)

@@ -1,4 +1,4 @@
-"""How the end of a run looks to a person: the answer, its citations, and what it cost."""
+"""Show the end of a run to a person: the answer, its citations, and what it cost."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, cast
@@ -33,7 +33,7 @@ COST_COLUMNS = (
 
 
 def show(state: SelfRAGState, screen: Screen) -> None:
-    """The answer to stdout; on a terminal with its citations and cost, else these to stderr."""
+    """Print the answer to stdout, and its citations and cost too on a terminal, else to stderr."""
     outcome = state["outcome"] or "stopped"
     on_terminal = screen.out.is_terminal
     if on_terminal:
@@ -50,7 +50,7 @@ def show(state: SelfRAGState, screen: Screen) -> None:
 
 
 def show_citations(citations: Sequence[Citation], line: Callable[..., None]) -> None:
-    """A line for each quote, with where it stands."""
+    """Print a line for each quote, with where it stands."""
     for citation in citations:
         line(
             ("  [{}] ", citation["id"], "cyan"),
@@ -60,7 +60,7 @@ def show_citations(citations: Sequence[Citation], line: Callable[..., None]) -> 
 
 
 def show_costs(result: Result, screen: Screen) -> None:
-    """What each phase cost, on stderr: a line for each node in the order of the path, the total, and plain's."""
+    """Print to stderr what each phase cost: a line for each node in the order of the path, the total, and plain's."""
     screen.line(*((form, name, "bold") for form, name in COST_COLUMNS))
     for node in dict.fromkeys(step["node"] for step in result.path):
         turns = [step for step in result.path if step["node"] == node]
@@ -73,7 +73,7 @@ def show_costs(result: Result, screen: Screen) -> None:
 
 
 def first_search(result: Result) -> list[ResultPassage]:
-    """The passages of the first search, in its order; none if nothing was searched for."""
+    """Return the passages of the first search, in its order; none if nothing was searched for."""
     found = next((step["retrieved"] for step in result.path if step["node"] == "retrieve" and "retrieved" in step), 0)
     return result.passages[:found]
 
@@ -90,7 +90,7 @@ def _cost_line(screen: Screen, phase: str, cost: dict[str, Any], style: str = ""
 
 
 def numbered_answer(state: SelfRAGState) -> str:
-    """The answer with the number of its citation behind each claim."""
+    """Return the answer with the numbers of its citations behind each claim."""
     best = state["best"]
     if best is None or not state["citations"]:
         return state["answer"]

@@ -1,4 +1,4 @@
-"""How a checked text looks: with its marks on the terminal, or as a page."""
+"""Show a checked text: with its marks on the terminal, or as a page."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""How a comparison looks on the terminal: two columns where there is room, else one below the other."""
+"""Show a comparison on the terminal: two columns where there is room, else one below the other."""
 
 from app.terminal.progress import table
 from app.terminal.screen import Screen
@@ -11,7 +11,7 @@ INDENT = 2  # of all texts of others, so that none can pass for a line of ours
 
 
 def show_comparison(compared: ComparedSet, screen: Screen) -> None:
-    """Print the questions, then the analysis of the set; the passages in full only of a single question."""
+    """Print the questions, then the analysis of the set; passages in full only for a single question."""
     for one in compared.comparisons:
         for block in blocks.question_blocks(one, compared.judge, passages=compared.name is None):
             show_block(block, screen)

@@ -1,4 +1,4 @@
-"""How a run looks while it goes on: a line for each node as it ends, and on a terminal the draft as it is written."""
+"""Show a run while it goes on: a line for each node as it ends, and on a terminal the draft as it is written."""
 
 from typing import Self
 
@@ -15,9 +15,9 @@ DRAFT_LINES = 6  # of the draft that is being written
 
 
 class Trace:
-    """One line for each node as it ends; on a terminal also the draft as it is written, dim, and a spinner.
+    """Prints one line for each node as it ends; on a terminal also the draft as it is written, dim, and a spinner.
 
-    Each of several drafts has a paragraph below that line, each segment of a long answer when it is accepted and, with
+    Below that line each of several drafts has a paragraph, or each accepted segment of a long answer or, with
     ``explain``, each verdict with its reason.
     """
 

@@ -40,7 +40,7 @@ class AskResult(BaseModel):
 
     @classmethod
     def of(cls, result: Result, numbered: str, run_id: str | None) -> Self:
-        """Make it of a result, without what no agent uses; ``numbered`` is the answer with the numbers of its citations."""
+        """Make the tool's result, without what no agent uses; ``numbered`` is the answer with citation numbers."""
         ids = {(one.source, one.page, one.row, one.text): one.id for one in result.passages}
         citations: list[Any] = [
             {**one, "passage_id": ids.get((one["source"], one["page"], one["row"], one["passage"]))}
@@ -101,7 +101,7 @@ def listed(library: Library, visible: Visible | None) -> list[Source]:
 
 
 def read_passage(library: Library, id_: str, visible: Visible | None) -> FetchResult:
-    """Return a passage with what surrounds it. Raises `RequestError` for an id that the caller may not see or that is none."""
+    """Return a passage with what surrounds it. Raises `RequestError` unless the caller may see one with this id."""
     passage = library.store.passage(id_, visible)
     if passage is None:
         raise RequestError(
