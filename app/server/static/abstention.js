@@ -1,4 +1,4 @@
-// No answer: what was searched for, the nearest passage, why it was not enough, and what to try.
+// Shows why there is no answer: what was searched for, the nearest passage, why it was not enough, and what to try.
 
 import { button, byId, el, fullPlaceOf, shortened } from "./dom.js";
 import { verdictLine } from "./verdicts.js";
@@ -51,7 +51,7 @@ function queriesOf({ queries, used_retrieval, path }) {
   return el("ul", { class: "queries" }, ...queries.map((query) => el("li", { dir: "auto" }, query)));
 }
 
-// The passage that the critic thinks likeliest to be relevant; without its probabilities the most similar one.
+// Returns the passage that is most probably relevant by the critic; without probabilities the most similar one.
 function nearestOf({ passages }) {
   const likely = (one) => one.verdict?.probabilities?.relevant ?? (one.verdict?.label === "relevant" ? 1 : 0);
   return [...passages].sort(

@@ -3,7 +3,7 @@
 const THREAD = /^#\/threads\/([\w-]+)(?:\/runs\/([\w-]+)(?:\/citations\/(\d+))?)?$/;
 const RUN = /^#(?:\/runs\/|run=)([\w-]+)(?:\/citations\/(\d+))?$/;
 
-// What the address names; each null where it names none.
+// Returns what the address names; each field is null if it names none.
 export function shownAddress() {
   const [, thread = null, asked = null, quote = null] = THREAD.exec(location.hash) ?? [];
   const [, run = asked, citation = quote] = RUN.exec(location.hash) ?? [];
@@ -14,7 +14,7 @@ export function threadAddress(thread) {
   return `/#/threads/${thread}`;
 }
 
-// Of a run within the thread that is shown, if one is.
+// Returns the address of a run, within the thread that is shown, if one is.
 export function runAddress(run, thread = shownAddress().thread) {
   return thread ? `/#/threads/${thread}/runs/${run}` : `/#/runs/${run}`;
 }

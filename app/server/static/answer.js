@@ -1,4 +1,4 @@
-// The answer with each claim marked by its verdict; or, where there is none, what was tried and what may help.
+// Shows the answer with each claim marked by its verdict or, without an answer, what was tried and what may help.
 
 import { showAbstention } from "./abstention.js";
 import { button, counted, el, fileName, placeOf, replaceContent, sectionOf, signOf } from "./dom.js";
@@ -14,7 +14,7 @@ const FORMS = [
   ["html", "Web page", "html"],
 ];
 
-// `onCorrect` makes what a follow-up was taken to mean correctable; it gets the line that says it.
+// `onCorrect` gets the line that says what a follow-up was taken to mean, and lets the reader correct it.
 export function showAnswer(place, id, result, { onAgain, onCorrect }) {
   const { sign, kind, word } = shownOutcome(result.outcome);
   const badge = el("p", { class: `outcome ${kind}` }, signOf(sign), word);
@@ -36,7 +36,7 @@ export function askedHeading(id, question) {
   return el("h2", { class: "asked", id: `asked-${id}`, dir: "auto", tabindex: "-1" }, question);
 }
 
-// What a follow-up was taken to mean, where that is not what was said.
+// Shows what a follow-up was taken to mean, if that differs from its words.
 export function understoodLine({ question, standalone }, onCorrect) {
   if (!standalone || standalone === question) return null;
   const line = el(
@@ -64,13 +64,13 @@ function answerParts(id, result) {
   ].filter(Boolean);
 }
 
-// The documents' different answers stand in the last paragraph of the text, and are shown from the result instead.
+// Splits off the last paragraph, which lists the documents' different answers: they are shown from the result.
 function splitAnswer({ answer, conflicts: differing }) {
   const end = differing.length ? answer.lastIndexOf("\n\n") : -1;
   return end < 0 ? [answer, ""] : [answer.slice(0, end), answer.slice(end + 2)];
 }
 
-// A comparison is a table, whose cells are the claims in their order; of a table that a model drew itself they are rows.
+// The claims of a comparison are cells of its table, in order; those of a table that a model drew are whole rows.
 function answerText(id, answer, result) {
   const lines = answer.split("\n");
   const length = [...lines, ""].findIndex((line) => !line.startsWith("| "));

@@ -6,7 +6,7 @@ function element(name, ...children) {
   return made;
 }
 
-// Replaces references to schemas by what they refer to, each once on a way down.
+// Replaces references to schemas by the schemas, each once on a path: a schema may refer to itself.
 function resolved(schema, all, seen = []) {
   if (Array.isArray(schema)) return schema.map((one) => resolved(one, all, seen));
   if (schema === null || typeof schema !== "object") return schema;

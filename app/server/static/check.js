@@ -1,4 +1,4 @@
-// A text that somebody wrote, held against the documents: what is sent, and the text with each claim marked.
+// Checks a text that somebody wrote against the documents, and shows it with each claim marked.
 
 import { askedHeading, claimParts, evidence, exportBar, summaryOfClaims } from "./answer.js";
 import { byId, counted, el, replaceContent, shortened, showProblem } from "./dom.js";
@@ -53,7 +53,7 @@ export function showCheck(place, id, name, result) {
 }
 
 function partsOf(id, { text, claims, citations }) {
-  const points = [...text]; // offsets count characters, not the halves of which JavaScript makes some
+  const points = [...text]; // offsets count code points; JavaScript counts some of them as two
   const parts = [];
   let position = 0;
   for (const claim of claims) {

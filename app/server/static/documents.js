@@ -1,4 +1,4 @@
-// The documents: which are asked, how new ones are added and read, and why some are left out.
+// Shows the documents: which are asked, which are being added and read, and why some are left out.
 
 import { button, byId, counted, el, showProblem, signOf } from "./dom.js";
 import { Failure, json, request } from "./server.js";
@@ -17,7 +17,7 @@ const limitsKnown = new Promise((resolve) => (tellLimits = resolve));
 
 const dialog = byId("documents");
 
-// The sources that a question names: none means all. Raises where they are too many.
+// Returns the sources that a question names; none means all. Throws if there are too many.
 export function chosenSources() {
   const chosen = documents.filter((one) => one.passages > 0 && isChosen(one));
   if (!only && !left.size) return [];
@@ -49,7 +49,7 @@ async function refresh() {
   try {
     documents = (await json("/api/documents")).documents;
     byId("documents-problem").replaceChildren();
-    if (before === JSON.stringify(documents)) return; // what is focused stays
+    if (before === JSON.stringify(documents)) return; // unchanged: keep the focus
   } catch (error) {
     showProblem(byId("documents-problem"), error);
   }
@@ -140,7 +140,7 @@ function removal(one) {
 }
 
 async function upload(files) {
-  await limitsKnown; // files may be dropped before
+  await limitsKnown; // files may be dropped before the limits are known
   if (!limits.suffixes.length) return;
   if (!dialog.open) dialog.showModal();
   uploading += 1;
@@ -175,7 +175,7 @@ function tell(state, text, kind) {
   state.replaceChildren(signOf(kind === "good" ? "✓" : "✗"), text);
 }
 
-// Show the documents as they are read.
+// Updates the list while documents are being indexed.
 async function follow() {
   if (uploading !== 1) return;
   while (uploading) {

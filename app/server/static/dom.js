@@ -24,12 +24,12 @@ export function byId(id) {
   return document.getElementById(id);
 }
 
-// A button that does something here, as opposed to one that sends a form.
+// Makes a button that does something here, and does not send a form.
 export function button(text, onclick, attributes = {}) {
   return el("button", { type: "button", onclick, ...attributes }, text);
 }
 
-// A sign beside a word that says the same.
+// Makes a sign beside a word that says the same.
 export function signOf(sign) {
   return el("span", { class: "sign", "aria-hidden": "true" }, sign);
 }
@@ -38,7 +38,7 @@ export function announce(text) {
   byId("status").textContent = text;
 }
 
-// Replaces what a region shows; a focus in it moves to its heading, lest it is lost.
+// Replaces what a region shows; the focus, if it is in the region, moves to the heading.
 export function replaceContent(region, ...parts) {
   const focused = region.contains(document.activeElement);
   region.replaceChildren(...parts.filter(Boolean));
@@ -53,7 +53,7 @@ export function fileName(source) {
   return (source ?? "").split(/[\\/]/).pop() || "a passage";
 }
 
-// As the command line names a place: the file, and the page or row.
+// Names a place as the command line does: the file, and the page or row.
 export function placeOf({ source, page, row }) {
   return fileName(source) + (page ? ` p. ${page}` : row ? ` row ${row}` : "");
 }
@@ -62,7 +62,7 @@ export function sectionOf({ title, heading }) {
   return [title, heading].filter(Boolean).join(" > ");
 }
 
-// The place and the section, as `core.passages.place_of` has them.
+// Names the place and the section, as `core.passages.place_of` does.
 export function fullPlaceOf(passage) {
   return [placeOf(passage), sectionOf(passage)].filter(Boolean).join(" · ");
 }
@@ -72,6 +72,6 @@ export function counted(count, one, many = `${one}s`) {
 }
 
 export function shortened(text, most) {
-  const line = [...text.replace(/\s+/g, " ").trim()]; // of characters, not of the halves of which JavaScript makes some
+  const line = [...text.replace(/\s+/g, " ").trim()]; // code points: JavaScript counts some characters as two
   return line.length <= most ? line.join("") : `${line.slice(0, most - 1).join("")}…`;
 }

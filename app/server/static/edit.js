@@ -1,8 +1,8 @@
-// Edits a text in place of what shows it: Enter sends it, Escape leaves it as it was.
+// Edits a text where it is shown: Enter sends it, Escape leaves it as it was.
 
 import { button, el, showProblem } from "./dom.js";
 
-// `onSave` gets the new text; what it raises is told below the field. `onSaved` says where the focus goes then.
+// `onSave` gets the new text; what it throws is shown below the field. `onSaved` then moves the focus.
 export function editInPlace(shown, { label, value, send, onSave, onSaved = () => {}, most = 8000 }) {
   if (shown.hidden) return shown.nextElementSibling.querySelector("textarea").focus();
   const from = document.activeElement;

@@ -1,4 +1,4 @@
-// What the reader says of an answer: right, wrong, or something is missing; and then what is right.
+// Asks the reader about an answer: is it right, wrong or incomplete, and if not right, what would be.
 
 import { announce, button, el, signOf } from "./dom.js";
 import { post } from "./server.js";

@@ -71,7 +71,7 @@ export class Graph {
     }
   }
 
-  // No node runs any more: the run has ended, perhaps early.
+  // Shows that no node runs any more: the run has ended, perhaps early.
   end() {
     for (const node of this.nodes.values()) node.group.classList.remove("running");
   }
@@ -81,11 +81,11 @@ export class Graph {
       const edge = this.edges.get(`${source} ${target}`);
       if (!edge) continue;
       edge.classList.add("taken");
-      this.picture.insertBefore(edge, this.nodes.get("__start__").group); // above those that are not taken
+      this.picture.insertBefore(edge, this.nodes.get("__start__").group); // drawn above the edges that were not taken
     }
   }
 
-  // The name stands in the middle of its box, until what was decided stands below it.
+  // Puts the name in the middle of its box, or higher once there is a decision below it.
   #say(node, text) {
     node.said.textContent = text;
     node.words.forEach((word, row) =>
@@ -124,7 +124,7 @@ export class Graph {
   }
 }
 
-// What a node decided, in the few characters that it has room for; the list of steps says it whole.
+// Says what a node decided in the few characters that fit; the list of steps says all of it.
 function inShort(name, decided, summary) {
   switch (name) {
     case "contextualize":

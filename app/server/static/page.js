@@ -47,7 +47,7 @@ let preparing = null;
 let listing = 0;
 let looks = 0;
 
-// What is needed before a question can be asked; tried again where it failed.
+// Load what is needed before a question can be asked; the next call tries again if that failed.
 function prepared() {
   preparing ??= prepare().catch((error) => {
     preparing = null;
@@ -90,7 +90,7 @@ function choice(told, field) {
   return el("div", {}, el("label", { for: field.id }, told), field);
 }
 
-// What differs from the server's defaults.
+// Return the options that differ from the server's defaults.
 function chosenOptions() {
   const chosen = {};
   for (const field of byId("choices").querySelectorAll("select, input")) {
@@ -105,7 +105,7 @@ function sourcesGiven() {
   return sources.length ? { sources } : {};
 }
 
-// Ask, perhaps again of a `turn` of the thread; once, if it is sent a second time before the server has it.
+// Ask a question, or a `turn` of the thread again; while one is being sent, another is ignored.
 async function ask(question, more = {}, turn = null) {
   const send = byId("send");
   if (send.disabled) return;
@@ -164,8 +164,8 @@ function showNothing() {
   arrange("");
 }
 
-// Show what the address names: a thread or a run, and perhaps one of its quotes. What comes late, when the address is
-// another, is not shown.
+// Show what the address names: a thread or a run, and perhaps one of its quotes. A reply that comes after the address
+// has changed is not shown.
 async function route() {
   const { hash } = location;
   const { thread: id, run, citation } = shownAddress();
@@ -208,7 +208,7 @@ function onNew() {
   byId("question").focus();
 }
 
-// What was changed elsewhere is seen when somebody comes back to the page.
+// When somebody comes back to the page, show what was changed elsewhere.
 function lookAgain() {
   thread.refresh();
   listAsked();
@@ -219,7 +219,7 @@ function onDeleted(id) {
   else listAsked();
 }
 
-// The thread that was shown is no more.
+// Leave the thread that was shown: it has been deleted.
 function onGone() {
   history.replaceState(null, "", "/");
   byId("problem").replaceChildren();
@@ -236,9 +236,9 @@ async function listAsked() {
   try {
     found = await Promise.all([json("/api/runs"), settings.threads && json("/api/threads")]);
   } catch {
-    return; // what is listed stays
+    return; // keep the list as it is
   }
-  if (look !== looks) return; // what is asked for since is newer
+  if (look !== looks) return; // a newer request has been made since
   let runs = found[0].runs;
   if (settings.threads) {
     listThreads(found[1].threads, runs);
@@ -291,7 +291,7 @@ prepareChecks((id, name) => {
 addEventListener("hashchange", route);
 addEventListener("focus", lookAgain);
 
-// A question in the address is filled in, not asked: a link on another site must not spend what an answer costs.
+// A question in the address is filled in, not asked: a link on another site must not cause the cost of an answer.
 const linked = new URLSearchParams(location.search).get("q");
 if (linked) byId("question").value = linked;
 if (!location.hash) byId("question").focus();

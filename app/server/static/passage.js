@@ -1,4 +1,4 @@
-// A quote in its document: on the page of a PDF where the server can tell its place, and in the text around it.
+// Shows a quote in its document: on the page of a PDF if its place is known, and in the text around it.
 
 import { runAddress } from "./address.js";
 import { byId, el, placeOf, showProblem, svg } from "./dom.js";
@@ -16,7 +16,7 @@ export function openPassage(id, citation) {
   location.hash = `${runAddress(id).slice(1)}/citations/${citation}`;
 }
 
-// Called for the address of a citation, so that a link to a quote opens it too.
+// Opens a quote when the address names its citation, so that links to quotes work.
 export async function showPassage(id, citation) {
   [run, number] = [id, citation];
   const body = byId("passage-body");
@@ -28,7 +28,7 @@ export async function showPassage(id, citation) {
   on.hidden = true;
   try {
     const found = await json(`/api/runs/${encodeURIComponent(id)}/citations/${citation}`);
-    // Without its page, which may have changed since it was indexed, the text is shown.
+    // If the page cannot be shown, as the file may have changed since it was indexed, show the text.
     const picture = found.page_image && found.rectangles?.length ? await pageOf(found).catch(() => null) : null;
     if (run !== id || number !== citation) return;
     on.hidden = number >= found.citations;

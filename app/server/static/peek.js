@@ -1,10 +1,10 @@
-// What stands behind a claim, shown beside it on hover, focus or tap: its verdict, and its quotes with their places.
+// Shows beside a claim, on hover, focus or tap, its verdict and its quotes with their places.
 
 import { button, byId, el, fullPlaceOf, shortened } from "./dom.js";
 import { verdictLine } from "./verdicts.js";
 
 const SHOW_AFTER = 120; // milliseconds
-const HIDE_AFTER = 250; // in which the pointer can reach what is shown
+const HIDE_AFTER = 250; // milliseconds, in which the pointer can reach what is shown
 const LONGEST = 500; // characters of a quote
 const GAP = 8; // pixels
 
@@ -12,7 +12,7 @@ let shown = null;
 let anchor = null;
 let timer = 0;
 
-// `click` is what a click of the mouse, or a key, does; a tap shows first.
+// `click` is called on a mouse click or a key; a first tap only shows the verdict.
 export function attachPeek(target, claim, citations, open, click) {
   let touched = false;
   const show = () => peek(target, claim, citations, open);

@@ -18,7 +18,7 @@ export class RunView {
     this.clear();
   }
 
-  // Show a run from its first event on, or only its end if it has `ended`; returns then, or when another run is shown.
+  // Show a run from its first event on, or only its end if it has `ended`; return at its end, or if another is shown.
   async show(id, question, kind = "question", ended = false) {
     this.clear();
     [this.id, this.question, this.state] = [id, question, "running"];
@@ -41,7 +41,7 @@ export class RunView {
     }
   }
 
-  // Show nothing, and follow nothing any more.
+  // Clear the region, and stop following the run.
   clear() {
     this.following?.abort();
     this.following = new AbortController();
@@ -82,7 +82,7 @@ export class RunView {
         this.#say(toldOf(kind, data));
         break;
       case "node_finished":
-        // What was streamed, or else the whole: a model need not stream.
+        // Show what was streamed, or the whole draft if the model did not stream.
         if (DRAFTING.includes(data.node)) this.#setDraft(draftOf(data.decided));
         if (data.decided.segments?.length) {
           this.#setDraft("");
@@ -153,7 +153,7 @@ export class RunView {
 
 export const STOPPED = "The question was stopped before it was answered.";
 
-// A segment of a long answer that was accepted, with its quotes folded.
+// Makes an accepted segment of a long answer, with its quotes folded.
 function segment({ text, quotes }) {
   const cited = quotes.map(({ source, quote }) => el("p", { class: "muted" }, `“${quote}” ${source.split("/").pop()}`));
   return el("details", {}, el("summary", { dir: "auto" }, text), ...cited);

@@ -1,4 +1,4 @@
-// Asks the server, with a token where it wants one, and follows the events of a run over cut connections.
+// Calls the server, with a token if it wants one, and follows the events of a run even if the connection is lost.
 
 import { byId } from "./dom.js";
 
@@ -7,7 +7,7 @@ const ENDS = new Set(["finished", "failed", "cancelled"]);
 const MOST_FAILURES = 10;
 let opened = null;
 
-// What went wrong, in a sentence for people. Without a status the server was not reached.
+// An error as a sentence for people. It has no status if the server was not reached.
 export class Failure extends Error {
   constructor(message, status = 0) {
     super(message);
@@ -41,9 +41,9 @@ export async function post(path, body) {
   return json(path, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
 }
 
-// Yields {kind, data} for each event of a run, from the first to the last, each once; {kind: "cut"} while the
-// connection is lost, and {kind: "anew"} before all of them are given again: a server that was started again numbers
-// them anew.
+// Yields {kind, data} for each event of a run, from the first to the last, each once. Yields {kind: "cut"} when the
+// connection is lost, and {kind: "anew"} before all events come again, as a server that was restarted numbers them
+// anew.
 export async function* eventsOf(id, signal) {
   let last = 0;
   let failures = 0;
@@ -63,7 +63,7 @@ export async function* eventsOf(id, signal) {
     } catch (error) {
       if (signal.aborted) return;
       if (error instanceof Failure && error.status >= 400 && error.status < 500) throw error;
-      gone ||= error instanceof Failure; // by a proxy that was reached, perhaps
+      gone ||= error instanceof Failure; // perhaps from a proxy
     }
     if (++failures > MOST_FAILURES) throw new Failure("The server cannot be reached: load this page again later.");
     yield { kind: "cut" };
@@ -95,7 +95,7 @@ async function* parsed(body) {
   }
 }
 
-// The address of what only a request with the token gets, for an image or a download.
+// Returns a local address for an image or a download that needs a request with the token.
 export async function objectUrl(path) {
   return URL.createObjectURL(await (await request(path)).blob());
 }
@@ -129,7 +129,7 @@ function askForToken(refused) {
   }
   opened ??= new Promise((resolve) => {
     const dialog = byId("access");
-    // A browser closes it at a second Escape, whatever the page says.
+    // A browser closes the dialog at a second Escape even if the page prevents it.
     dialog.onclose = () => opened && dialog.showModal();
     byId("access-form").addEventListener(
       "submit",

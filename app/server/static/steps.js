@@ -1,4 +1,4 @@
-// The steps of a run as a list: what each node decided, and every verdict with its probability.
+// Lists the steps of a run: what each node decided, and every verdict with its probability.
 
 import { byId, el, placeOf, shortened } from "./dom.js";
 import { verdictLine } from "./verdicts.js";

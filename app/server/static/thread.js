@@ -1,4 +1,4 @@
-// The thread that is shown: its questions one below another, those that are asked in it, and what others did to it.
+// Shows a thread: its questions one below another, new ones as they are asked, and changes made elsewhere.
 
 import { threadAddress } from "./address.js";
 import { button, byId, counted, el, showProblem } from "./dom.js";
@@ -9,12 +9,12 @@ const MOST_SHOWN = 20; // turns, until more are wanted
 const LOOK_AGAIN = 3000; // milliseconds, while a turn is answered elsewhere
 
 export class ThreadView {
-  // `actions`: ask(question, given, turn) asks as the form does, given() is what is sent with each question, onBegun(id)
-  // shows a new thread, onChange() follows on what the list of threads shows, onGone() on a thread that is no more.
+  // `actions`: ask(question, given, turn) asks as the form does, given() returns the options of a question, onBegun(id)
+  // shows a new thread, onChange() updates the list of threads, onGone() is called if the thread was deleted.
   constructor(trace, actions) {
     [this.trace, this.actions] = [trace, actions];
     this.place = byId("turns");
-    [this.loads, this.shown] = [0, 0]; // numbers of the thread as it was loaded, the last one and that which is shown
+    [this.loads, this.shown] = [0, 0]; // numbers of the last request for the thread, and of the one that is shown
     this.clear();
   }
 
@@ -41,14 +41,14 @@ export class ThreadView {
     try {
       await this.#load();
     } catch (error) {
-      if (this.id !== id || error.status !== 404) return; // what is shown stays
+      if (this.id !== id || error.status !== 404) return; // keep what is shown
       this.clear();
       this.actions.onGone();
       showProblem(byId("problem"), error);
     }
   }
 
-  // Ask in this thread, or in a new one; a question that was asked of `turn`, the last one, takes its place.
+  // Ask in this thread, or in a new one. With a `turn`, the last one, the question replaces it.
   async ask(question, given = {}, turn = null) {
     const asked = { question, ...this.actions.given(), ...given };
     const from = this.id;
@@ -61,7 +61,7 @@ export class ThreadView {
       this.actions.onChange();
       throw error;
     }
-    if (this.id !== from) return this.actions.onChange(); // something else is shown meanwhile
+    if (this.id !== from) return this.actions.onChange(); // another thread is shown by now
     if (location.hash !== threadAddress(id).slice(1)) history.pushState(null, "", threadAddress(id));
     if (this.id) {
       await this.#load();
@@ -87,7 +87,7 @@ export class ThreadView {
     const { id } = this;
     const number = ++this.loads;
     const thread = await json(`/api/threads/${encodeURIComponent(id)}`);
-    if (this.id !== id || number < this.shown) return; // or what was asked for later is shown already
+    if (this.id !== id || number < this.shown) return; // another thread, or a later reply, is shown by now
     this.shown = number;
     this.#draw(thread);
     clearTimeout(this.timer);
@@ -98,7 +98,7 @@ export class ThreadView {
   #draw({ title, turns }) {
     byId("thread").hidden = false;
     byId("thread-title").textContent = title;
-    // Until it is renamed, the heading of the first question says what the title does.
+    // Hide a title that only repeats the first question.
     const same = turns[0]?.question.replace(/\s+/g, " ").startsWith(title.replace(/…$/, ""));
     byId("thread-title").classList.toggle("unseen", Boolean(same));
     document.title = `${title || "Thread"} · Self-RAG`;

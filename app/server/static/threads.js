@@ -1,4 +1,4 @@
-// The list of threads: which there are, which is being answered; renamed, saved and deleted there.
+// Lists the threads and which is being answered; they are renamed, saved and deleted here.
 
 import { exportBar } from "./answer.js";
 import { shownAddress, threadAddress } from "./address.js";
@@ -17,7 +17,7 @@ let most = MOST_LISTED;
 let actions = {};
 let doomed = null;
 
-// `given`: onNew(), and onRenamed(id) and onDeleted(id) after that was done here.
+// `given`: onNew(), and onRenamed(id) and onDeleted(id), called after a thread was renamed or deleted here.
 export function prepareThreads(given) {
   actions = given;
   section.hidden = false;
@@ -30,7 +30,7 @@ export function listThreads(threads, runs) {
   const going = new Set(runs.filter((run) => ["queued", "running"].includes(run.state)).map((run) => run.thread));
   const current = shownAddress().thread;
   const now = JSON.stringify([threads, [...going], current, most]);
-  if (now === shown || list.querySelector("form")) return; // what is focused or edited stays
+  if (now === shown || list.querySelector("form")) return; // unchanged, or being edited: keep the focus
   shown = now;
   const focused = document.activeElement.closest?.("#threads [data-thread]")?.dataset.thread;
   const rows = threads.slice(0, most).map((thread) => row(thread, going.has(thread.id), thread.id === current));

@@ -1,4 +1,4 @@
-// The graph and the steps at the side: of the one run that is chosen.
+// Shows at the side the graph and the steps of the run that is chosen.
 
 import { byId } from "./dom.js";
 import { DOING, Steps } from "./steps.js";
@@ -12,7 +12,7 @@ export class Trace {
     this.chosen = null;
   }
 
-  // Show a run from its first event on, and what comes of it.
+  // Show a run from its first event on.
   choose(run) {
     this.chosen = run;
     this.graph?.clear();
@@ -42,7 +42,7 @@ export class Trace {
   }
 }
 
-// What happens at an event, in a few words; nothing where no words are needed.
+// Says in a few words what happens at an event; returns nothing for an event that needs none.
 export function toldOf(kind, data) {
   switch (kind) {
     case "queued":

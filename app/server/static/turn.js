@@ -1,4 +1,4 @@
-// One question of a thread: folded to its answer's text, or open with its evidence; correctable where it is the last.
+// Shows a question of a thread, folded to the answer's text or open with its evidence; the last can be corrected.
 
 import { askedHeading, understoodLine } from "./answer.js";
 import { button, byId, el, replaceContent, signOf } from "./dom.js";
@@ -10,7 +10,7 @@ const GOING = ["queued", "running"];
 const CUT_OFF = "Not answered yet: it was cut off, or is being answered by another program.";
 
 export class TurnView {
-  // `actions`: ask(question, given, turn), askAgain which tells what went wrong by itself, onChosen(turn), onEnd().
+  // `actions`: ask(question, given, turn), askAgain (the same, but it shows errors itself), onChosen(turn), onEnd().
   constructor(turn, trace, actions) {
     this.actions = actions;
     this.place = el("div");
@@ -43,7 +43,7 @@ export class TurnView {
     this.#tellFoot();
   }
 
-  // Show the turn with its evidence, and its way through the graph.
+  // Show the turn with its evidence, and its path through the graph.
   async open() {
     if (this.article.firstElementChild !== this.content) this.article.firstElementChild.open = true;
     this.article.classList.remove("folded");
@@ -67,7 +67,7 @@ export class TurnView {
     this.article.remove();
   }
 
-  // The steps of the run that is chosen stand at the side.
+  // The steps of the chosen run are shown at the side.
   mark(chosen) {
     this.chosen = chosen;
     this.#tellFoot();
@@ -108,7 +108,7 @@ export class TurnView {
     );
   }
 
-  // What was corrected stays, below one line.
+  // Folds a turn that was corrected into one line.
   #fold() {
     const told = el("summary", {}, "Asked before: ", el("span", { dir: "auto" }, this.turn.question));
     this.article.replaceChildren(el("details", { class: "replaced" }, told, this.content));
@@ -138,7 +138,7 @@ export class TurnView {
     this.edit.hidden = !ended || !this.last;
   }
 
-  // What a person or the model wrote of what it means, which stays where it is asked again.
+  // Returns what a person or the model wrote that the question means, which is kept when it is asked again.
   #written() {
     const { state, standalone } = this.turn;
     const rewritten = this.view.events.some(({ kind, data }) => kind === "node_finished" && data.decided.rewritten);

@@ -1,4 +1,4 @@
-// How verdicts and outcomes are shown: a word, a sign and a class; never a colour alone.
+// The words, signs and classes of verdicts and outcomes; colour is never the only sign.
 
 import { el, signOf } from "./dom.js";
 
@@ -30,7 +30,7 @@ export function shownOutcome(outcome) {
   return OUTCOMES[outcome] ?? OUTCOMES.stopped;
 }
 
-// The probability of the label that was chosen; null where the model gives none.
+// Returns the probability of the chosen label; null if the model gives none.
 export function sureness({ label, probabilities }) {
   return probabilities?.[label] ?? null;
 }
