@@ -71,9 +71,9 @@ def tool_of(stream: Callable[[str], AsyncGenerator[Event, None]], name: str, des
 class GradedPassages(BaseRetriever):
     """A retriever of the passages that the first search finds and the critic judges relevant, best first.
 
-    If a table answers the question, they are the rows that carry the answer. The metadata has the other fields of a
-    `Passage` that are known, and ``relevance``, the critic's probability. Raises `ModelError` if none is relevant and
-    the model failed or a limit was reached.
+    If a table answers the question, it returns the rows that carry the answer. The metadata has the other fields of a
+    `Passage` that are known, and ``relevance``, the critic's probability. Raises `ModelError` if nothing is relevant
+    and the model failed or a limit was reached.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
@@ -113,7 +113,7 @@ def _relevant(state: SelfRAGState) -> list[Document]:
 
 
 class CheckedState(AgentState[Any]):
-    """An agent's state with its last answer as a `CheckedText` in JSON; None if the check failed."""
+    """An agent's state; ``checked`` is its last answer as a `CheckedText` in JSON, None if the check failed."""
 
     checked: NotRequired[dict[str, Any] | None]
 

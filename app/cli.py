@@ -210,7 +210,6 @@ exit codes:
 
 
 def _parser(name: str) -> argparse.ArgumentParser:
-    """Make the parser of a command."""
     description, example, usage = COMMANDS[name]
     parser = _Parser(
         prog="python -m app",

@@ -93,7 +93,7 @@ def answer_lines(result: Result, numbered: str, level: int = 2) -> list[str]:
 
 
 def heading(text: str) -> str:
-    """Return a text for a heading in Markdown: one line."""
+    """Return a text as one line, for a heading in Markdown."""
     return plain(" ".join(text.split()))
 
 

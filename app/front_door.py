@@ -116,7 +116,7 @@ class SelfRAG:
         return opened
 
     def over(self, library: Library, retriever: RetrieverLike, visible: Visible | None = None) -> Self:
-        """Return a copy over another library, searched by ``retriever``. It shares the models: close only one of both.
+        """Return a copy over another library, searched by ``retriever``. They share the models: close only one of them.
 
         The stamp of its answers covers only the ``visible`` documents.
         """
@@ -408,7 +408,7 @@ class SelfRAG:
 
 
 def question_after(question: str, conversation: Sequence[Turn] = (), standalone: str | None = None) -> SelfRAGState:
-    """Return the graph's input. Raises `RequestError` for a question or a conversation that cannot be asked."""
+    """Return the graph's input. Raises `RequestError` for an invalid question, conversation or ``standalone``."""
     asked: SelfRAGState = {"question": require_question(question)}
     if turns := require_conversation(conversation):
         asked["conversation"] = turns

@@ -28,7 +28,7 @@ SAMPLE = _INSTALLED if _INSTALLED.is_dir() else _INSTALLED.parents[1] / "data" /
 
 
 def open_library(name: str, settings: Settings, screen: Screen) -> Library:
-    """Open or make the library of a name with the settings' store, embedding model and splitter."""
+    """Open or create the library ``name``, with the store, the embedding model and the splitter of the settings."""
     if settings.selfrag_chunk_overlap >= settings.selfrag_chunk_size:
         raise RequestError("SELFRAG_CHUNK_OVERLAP must be less than SELFRAG_CHUNK_SIZE.")
     with screen.downloads() as progress:

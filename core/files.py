@@ -105,7 +105,7 @@ def write_private(path: Path, data: bytes | memoryview, *, new: bool = False) ->
 
 
 def replace_private(files: Mapping[Path, bytes]) -> None:
-    """Replace private files, each atomically, after all new contents have been written to the disk.
+    """Replace private files, each atomically, after the new contents of all have been written beside them.
 
     A reader finds either the old file or the complete new one, even after a kill. Raises `NotRegularFileError` if a
     link or anything else that is no regular file is in the way, or another ``OSError``.

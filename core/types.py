@@ -92,7 +92,7 @@ class Claim(TypedDict):
 class Subject(TypedDict):
     """The name of something that a question only describes, and the quote that gives it.
 
-    ``asked`` is the question that the name answers; ``question`` is the first one with the name for the description.
+    ``asked`` is the question that the name answers; ``question`` is the user's, with the name for the description.
     """
 
     description: str
@@ -116,7 +116,7 @@ class TableFound(TypedDict):
 
 
 class Queried(TypedDict):
-    """The query whose result is the answer. It ran over ``rows`` rows of ``source``; ``carried_by`` rows carry it."""
+    """The query whose result is the answer: over how many ``rows`` of ``source``, of which ``carried_by`` carry it."""
 
     sql: str
     source: str
@@ -125,7 +125,7 @@ class Queried(TypedDict):
 
 
 class Draft(TypedDict):
-    """A candidate answer and the passages that the generator read."""
+    """A candidate answer and the passages that the generator read; ``relevance`` is their mean ISREL."""
 
     text: str
     passages: list[Passage]
@@ -161,7 +161,7 @@ class Drafted(TypedDict):
 
 
 class Candidate(TypedDict):
-    """A draft with the critics' verdicts. Scores are those of the reflection tokens."""
+    """A draft with the critic's verdicts; ``support`` (ISSUP), ``usefulness`` (ISUSE) and ``score`` rank it."""
 
     draft: Draft
     claims: list[Claim]

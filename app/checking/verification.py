@@ -90,8 +90,8 @@ async def passages_for(
 async def verdict_on(one: Statement, passages: list[Passage], services: Services, context: Context) -> Claim:
     """Let the critic judge a claim without a question; it is contradicted if a sentence of the passages says otherwise.
 
-    The critic reads the passage that has most of the claim's words. A claim that it finds supported is looked at again
-    only if the quote lacks a figure or a name of the claim.
+    The critic reads the passage that has most of the claim's words. A claim that it finds supported can be contradicted
+    only if its quote lacks a figure or a name of the claim.
     """
     whole = with_lead_in(one.text, one.context)
     size = len(whole) + sum(len(passage["text"]) for passage in passages)
@@ -134,7 +134,7 @@ async def _contradicted(claim: Claim, whole: str, passages: Sequence[Passage]) -
 
 
 def _nearest(claim: str, passages: Sequence[Passage]) -> list[Passage]:
-    """Return, as a list, the passage that has most of the claim's words, of equal ones the first."""
+    """Return a list of one passage, that with most of the claim's words, of equal ones the first."""
     wanted = stems(claim)
     return sorted(passages, key=lambda one: -coverage(wanted, stems(stated_by(one))))[:1]
 

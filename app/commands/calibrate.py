@@ -83,7 +83,10 @@ def _look_after(options: argparse.Namespace, settings: Settings, screen: Screen)
 
 
 def _confirm(n: int | None, options: argparse.Namespace, settings: Settings, screen: Screen) -> None:
-    """Print about what ``n`` questions cost (None: those that the model writes), and ask whether to spend money."""
+    """Print about what ``n`` questions cost, or as many as the model writes if None.
+
+    If the calls cost money, ask whether to begin. Raises `RequestError` unless that is confirmed.
+    """
     calls, what = CALLS, f"{n} questions"
     if n is None:
         n, calls = 2 * PASSAGES, CALLS + WRITING

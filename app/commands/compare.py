@@ -32,7 +32,7 @@ SINGLE = "compare"  # the folder of the answers to single questions, below eval
 def compare(options: argparse.Namespace) -> int:
     """Ask what was not asked yet, let the model compare the answers, and show all. Returns exit code 0.
 
-    Raises `ModelError` when the model cannot be reached. All answers are kept then, and after an interruption.
+    Raises `ModelError` when the model cannot be reached. Answers that came before are kept, also on an interrupt.
     """
     screen = Screen(quiet=options.quiet or options.json)
     settings = load_settings()

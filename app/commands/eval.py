@@ -43,7 +43,7 @@ ExtraSystems = Callable[[Services, Context], list[System]]
 def evaluate(options: argparse.Namespace, extra_systems: ExtraSystems | None = None) -> int:
     """Ask what was not asked yet, print the table, write the report; ``extra_systems`` are compared too.
 
-    Raises `ModelError` when the model cannot be reached. All answers are kept then, and after an interruption.
+    Raises `ModelError` when the model cannot be reached. Answers that came before are kept, also on an interrupt.
     """
     screen = Screen(quiet=options.quiet)
     _report(screen, *ask_dataset(options, screen, extra_systems))

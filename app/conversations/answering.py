@@ -61,8 +61,8 @@ class ThreadAnswers:
         """Add a question to a thread and take the thread's lock; pass the turn to `astream` or `cancel` next.
 
         ``standalone`` is what the question means, as a person says; ``replaces`` is the run of the last turn, if the
-        question corrects it. An interrupted question before it is cancelled. Raises `RequestError` for a question that
-        cannot be asked, `UnknownThreadError`, `ThreadBusyError`, `NotLastTurnError` and `ThreadStorageError`.
+        question corrects it. A last question that was interrupted is cancelled. Raises `RequestError` if it cannot be
+        asked, `UnknownThreadError`, `ThreadBusyError`, `NotLastTurnError` and `ThreadStorageError`.
         """
         require_question(question)
         standalone = require_standalone(standalone)
@@ -119,7 +119,7 @@ class ThreadAnswers:
         """Answer a question that was begun, or continue an interrupted one, event by event.
 
         The result is kept before `Finished` is yielded; if that fails, `NotKept` comes first. Closing the generator
-        cancels the question, unless it is to be left (`leave`). Raises `ThreadBusyError`, `LeaseLostError` if another
+        cancels the question, unless `leave` was called for it. Raises `ThreadBusyError`, `LeaseLostError` if another
         process has taken the question over, and what `SelfRAG` raises; the turn has failed then.
         """
         self.claim(turn, owner)
@@ -152,12 +152,12 @@ class ThreadAnswers:
         yield finished
 
     def cancel(self, turn: ThreadTurn) -> None:
-        """Cancel a question that was begun and is not being answered, unless it is to be left (`leave`)."""
+        """Cancel a question that was begun and is not being answered, unless `leave` was called for it."""
         if turn.run in self._locks:
             self._end(turn, "cancelled")
 
     def leave(self, run: str | None = None) -> None:
-        """Let another process continue the run, or all runs if None: when closed, they stay unfinished."""
+        """Leave a run, or all runs if None, unfinished when it is closed, so that another process can continue it."""
         if run is None:
             self._leaving = True
         elif run in self._locks:

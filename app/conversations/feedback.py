@@ -50,9 +50,9 @@ class Label(BaseModel, frozen=True):
     def example(self) -> dict[str, Any]:
         """Return a row of a question set: what is known to be right of the question.
 
-        A right answer is the reference, and its quotes are the gold spans. Of a wrong one only what the person wrote is
-        known to be right, or that the documents have an answer. The question is the standalone one, as rows are asked
-        without a conversation.
+        A right answer is the reference, and its quotes are the gold spans. Otherwise the reference is what the person
+        wrote, if anything; the question counts as answerable where that follows. The question is the standalone one, as
+        rows are asked without a conversation.
         """
         question = self.standalone or self.question
         row: dict[str, Any] = {"question": question, "id": self.run, "feedback": self.feedback.judgement}

@@ -278,7 +278,7 @@ class ThreadTables(ABC):
         self.remove_checkpoints(turn.run)
 
     def unfinished(self) -> Sequence[tuple[str, ThreadTurn]]:
-        """Return the turns that are being answered or were cut off, each with its owner, the oldest first."""
+        """Return the turns that are being answered or were interrupted, each with its owner, the oldest first."""
         rows = self._read(
             "SELECT turns.*, threads.owner FROM turns JOIN threads ON threads.id = turns.thread "
             "WHERE state = 'unfinished' ORDER BY began"

@@ -1,6 +1,6 @@
 """Places of the graph's nodes and edges in its picture, laid out by hand so that both loops can be seen.
 
-The path of a question that needs no loop leads straight down; the re-query loop is left of it, regenerate right.
+A question that needs no loop leads straight down. The re-query loop is on the left, the other on the right.
 """
 
 from collections.abc import Sequence
@@ -222,7 +222,7 @@ class Layout:
         return [*points, end]
 
     def around(self, names: Sequence[str], right: float | None = None) -> tuple[float, float, float, float]:
-        """Return left, top, width and height of an area around nodes, which may reach to a lane at x = ``right``."""
+        """Return left, top, width and height of an area around nodes; it reaches to x = ``right``, if that is given."""
         boxes = [self.boxes[name] for name in names]
         pad = MARGIN / 2
         left, top = min(box.left for box in boxes) - pad, min(box.top for box in boxes) - pad

@@ -1,4 +1,4 @@
-"""A picture of the graph, or of the way that one run took through it, as SVG, PNG or Mermaid text; offline."""
+"""A picture of the graph, or of the path that one run took through it, as SVG, PNG or Mermaid text; offline."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

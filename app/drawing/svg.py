@@ -85,7 +85,7 @@ def _scoped(rules: Mapping[str, str]) -> str:
 
 
 def graph_body(layout: Layout, visits: Visits | None) -> Html:
-    """Draw the areas of the loops, then edges, nodes and labels; what a run did not visit is pale, its edges first."""
+    """Draw areas of the loops, then edges, nodes and labels. What a run did not visit is pale, its edges lowest."""
     edges = sorted(EDGES, key=lambda edge: bool(visits and visits.edges[edge]))
     return joined(
         *_areas(layout, visits),

@@ -50,7 +50,7 @@ Event = NodeStarted | NodeFinished | DraftToken | Finished
 
 @dataclass
 class ResumedNodes:
-    """The nodes that have finished by a checkpoint: their steps, and those that ran beside one that did not finish."""
+    """The nodes that finished before a checkpoint: their steps, and those that ran beside one that did not finish."""
 
     steps: Sequence[Step] = ()
     beside_unfinished: list[str] = field(default_factory=list)
@@ -67,7 +67,7 @@ class ResumedNodes:
             yield finished_node(step)
 
     def has_finished(self, node: str) -> bool:
-        """True if a node that the resumed graph starts again has finished before; each is asked for once."""
+        """True, once for each, if a node that the resumed graph starts again has finished before."""
         if node not in self.beside_unfinished:
             return False
         self.beside_unfinished.remove(node)

@@ -122,7 +122,7 @@ class Result(BaseModel, frozen=True):
         return types.Turn(question=self.question, standalone=self.standalone, answer=self.answer, outcome=self.outcome)
 
     def picture(self) -> Picture:
-        """Draw the way that the run took; a notebook shows the picture, and its ``save(path)`` writes it."""
+        """Draw the path of the run; a notebook shows the picture, and its ``save(path)`` writes it."""
         return run_picture(self.model_dump())
 
 
@@ -144,7 +144,6 @@ class Results(list[Result]):
 
 
 def _row(result: Result) -> dict[str, Any]:
-    """Return the row of a result in the table."""
     texts = {passage.id: passage.text for passage in result.passages}
     lists = {
         "contexts": [texts[identity] for one in result.candidates if one.chosen for identity in one.passages],

@@ -85,7 +85,7 @@ class Accounts:
             self._spent_on("verified", owner, meter.spent, {"claim": claim, "documents": sorted(read)})
 
     def record(self, what: str, owner: str, **more: object) -> None:
-        """Add an entry to the log, if there is one, and count what is asked as a question.
+        """Add an entry to the log, if there is one; "asked" counts as a question.
 
         Raises `RequestError` if the entry cannot be written.
         """

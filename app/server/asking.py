@@ -25,8 +25,8 @@ from run.context import Context
 class ServerOptions:
     """The limits of a server: ``at_once`` questions run and ``queue`` wait; ``largest_upload`` is in bytes.
 
-    ``lists_sources`` adds them to the text of an answer, for clients that show no annotations. With ``mcp_allow_write``
-    agents may upload documents over MCP.
+    ``lists_sources`` adds sources to the text of an answer, for clients that show no annotations. ``mcp_allow_write``
+    lets agents upload documents over MCP.
     """
 
     access: Access = field(default_factory=Access)

@@ -31,7 +31,7 @@ class Chain:
         self._whole = True
 
     def follow(self, line: bytes) -> bool:
-        """Take the next line; return False if it, or any before it, does not follow the one before."""
+        """Take the next line; return False if it, or an earlier line, does not follow the one before."""
         try:
             entry = json.loads(line)
             follows = self._whole and entry["before"] == self.last and entry["entry"] == self.entries + 1
@@ -45,7 +45,7 @@ class Chain:
 
 
 class Audit:
-    """An append-only log, which one process writes at a time. It shows if a line was changed or lost."""
+    """An append-only log, which one process writes at a time. A changed or lost line is detected."""
 
     def __init__(self, path: Path, on_entry: Callable[[Entry], None] = lambda entry: None) -> None:
         """Open a log, and read what is in it. Raises `RequestError` for one that was changed or cannot be written."""

@@ -217,7 +217,7 @@ class Documents:
         self._names = {}
 
     def _upload(self, owner: str, name: str) -> Path:
-        """Return the path of an upload, given its name with or without its folder's. Raises `RequestError`."""
+        """Return the path of an upload, given its name, with or without that of its folder. Raises `RequestError`."""
         folder = self.folder_of(owner)
         return folder / checked_name(name.removeprefix(f"{self.names_for(owner).name_of(str(folder))}/"))
 

@@ -52,7 +52,7 @@ class EarlierTurn(BaseModel, extra="forbid"):
 class Question(AskOptions):
     """A question, the conversation before it, and how it is answered.
 
-    ``standalone`` is what the question means by itself, where the text that was made of it is wrong.
+    ``standalone`` is what the question means by itself; it corrects what was made of the question before.
     """
 
     question: str
@@ -155,7 +155,7 @@ def json_api(service: Service) -> APIRouter:
 
     @router.post("/checks/{name}", tags=["checks"], status_code=202, openapi_extra=RAW_BODY)
     async def check_file(name: str, owner: Owner, request: Request) -> Response:
-        """Start a check of the body, a document of any kind whose name says which."""
+        """Start a check of the body, a document of the kind that the suffix of its name tells."""
         given = await asyncio.to_thread(text_of, name, await request.body())
         return started(await service.check(given, name, owner))
 
@@ -193,7 +193,7 @@ def json_api(service: Service) -> APIRouter:
 
     @router.get("/runs/{id_}/picture.svg", tags=["answers"])
     async def picture(id_: str, owner: Owner) -> Response:
-        """Draw the way that a finished run took through the graph."""
+        """Draw the path of a finished run through the graph."""
         drawn = named(result_of(await service.run(id_, owner))).picture()
         return Response(drawn.data(".svg"), media_type="image/svg+xml", headers=PICTURE_POLICY)
 
@@ -226,7 +226,7 @@ def json_api(service: Service) -> APIRouter:
 
     @router.get("/runs/{id_}/citations/{number}", tags=["answers"])
     async def citation(id_: str, number: int, owner: Owner) -> Response:
-        """Return where a quote stands: the text around it and, for a PDF, its rectangles; of how many quotes."""
+        """Return where a quote stands: the text around it, for a PDF its rectangles, and the number of citations."""
         one, count = await cited(id_, number, owner)
         place = await service.sources.place(one, f"/api/runs/{id_}/citations/{number}/page.png")
         return json_response({**place, "citations": count})
@@ -241,7 +241,7 @@ def json_api(service: Service) -> APIRouter:
 
     @router.get("/settings", tags=["server"])
     async def settings(owner: Owner) -> Response:
-        """Return what a question may choose, the defaults, the models, what can be uploaded, and what to know."""
+        """Return what a question may choose, the defaults, the models, what can be uploaded, and notes for the user."""
         context, stamp = service.rag.context, service.rag.stamp
         return json_response(
             {

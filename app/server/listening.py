@@ -1,4 +1,4 @@
-"""A server on a port, with limits on connections, heads and the time that it takes to end."""
+"""A server on a port, with limits on connections, request heads and the time to shut down."""
 
 import asyncio
 import logging
@@ -58,7 +58,7 @@ class TimedProtocol(H11Protocol):
 
 
 def server_of(app: FastAPI, on_start: Callable[[], None]) -> uvicorn.Server:
-    """Return a server with limits on connections, heads and the time to end; after a signal it takes no new run."""
+    """Return a server with limits on connections, request heads and shutdown; after a signal it takes no new run."""
 
     class Server(uvicorn.Server):
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:

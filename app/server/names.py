@@ -111,7 +111,7 @@ _current: ContextVar[Callable[[], Names] | None] = ContextVar("selfrag_names", d
 
 @contextmanager
 def naming(names: Callable[[], Names]) -> Iterator[None]:
-    """Let `named` use names within the block; ``names`` is called each time, as a stream may last while they change."""
+    """Let `named` use names within the block; ``names`` is called each time, as they may change during a stream."""
     token = _current.set(names)
     try:
         yield

@@ -43,7 +43,7 @@ class Rule:
 
 @dataclass(frozen=True)
 class People:
-    """Everybody who has a token; ``groups`` holds the person's own name too.
+    """Everybody who has a token; the ``groups`` of a person include the person's own name.
 
     Without tokens everybody who reaches the server is its owner, ``""``, who may read everything.
     """

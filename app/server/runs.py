@@ -42,7 +42,7 @@ class QueueFullError(RequestError):
 
 
 class QuotaError(QueueFullError):
-    """The person has asked, or spent, what they may today."""
+    """The person has used up the quota of today."""
 
     def __init__(self, what: str, most: int, retry_after: int) -> None:
         RequestError.__init__(
@@ -84,10 +84,10 @@ Journal = Callable[["Run", Sequence[RunEvent]], Awaitable[bool]]
 class Run:
     """A question that ``owner`` asked, or a check, of which ``question`` is the name of the text.
 
-    ``thread`` is the id of its thread, if any. It is ``unfinished`` if it was interrupted and nobody has continued it.
-    ``numbered`` is the answer with the numbers of its citations, ``meter`` what this server spent. With a ``journal``
-    an event is published once it is stored. Another server answers a run that is ``elsewhere``; its events are read
-    from where that server stores them.
+    ``thread`` is the id of its thread, if any. A run that was interrupted, and that nobody has continued, is
+    ``unfinished``. ``numbered`` is the answer with the numbers of its citations, ``meter`` what this server spent. With
+    a ``journal`` an event is published once it is stored. If a run is ``elsewhere``, another server answers it, and its
+    events are read from there.
     """
 
     question: str
@@ -364,7 +364,7 @@ def finish(run: Run, result: Result, numbered: str) -> None:
 
 
 def _untold(ask: Ask, told: Sequence[RunEvent]) -> Ask:
-    """Wrap ``ask`` to leave out the events of nodes that the run's events ``told`` have finished."""
+    """Wrap ``ask`` to leave out the events of the nodes that have finished by the events ``told`` before."""
     finished = Counter(event.data["node"] for event in told if event.kind == "node_finished")
     starting, ending = finished.copy(), finished
 

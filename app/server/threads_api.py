@@ -59,7 +59,7 @@ def threads_api(runs: ThreadRuns) -> APIRouter:
 
     @router.get("/{id_}")
     async def get(id_: str, owner: Owner) -> Response:
-        """Return a thread with its turns; the result of each is that of its run."""
+        """Return a thread with its turns; the whole result of a turn is that of its run, under /api/runs."""
         thread = await asyncio.to_thread(threads.get, id_, owner)
         turns = await asyncio.to_thread(runs.described_turns, id_, owner)
         return json_response(thread.model_dump(mode="json") | {"turns": turns})

@@ -17,7 +17,7 @@ DRAFT_LINES = 6  # of the draft that is being written
 class Trace:
     """Prints one line for each node as it ends; on a terminal also the draft as it is written, dim, and a spinner.
 
-    Below that line each of several drafts has a paragraph, or each accepted segment of a long answer or, with
+    Paragraphs below it show each of several drafts, else each accepted segment of a long answer, else, with
     ``explain``, each verdict with its reason.
     """
 

@@ -69,7 +69,7 @@ CHECKPOINTS: Migrations = [
 
 
 class SharedDatabase:
-    """Connections to the shared schema. Nothing outlives a transaction, as with `retrieval.postgres.database`."""
+    """Connections to the shared schema; as with `retrieval.postgres.database`, no state outlives a transaction."""
 
     def __init__(self, url: str) -> None:
         """Connect, and make or migrate the schema. Raises `RequestError` and `StoreUnavailable`."""

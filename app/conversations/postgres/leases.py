@@ -55,7 +55,7 @@ class Lease(AbstractContextManager["Lease"]):
         self._leases.write((RELEASE, (self.name, self.token)))
 
     def forget(self) -> None:
-        """Stop holding it without a change in the database: another process has it, or a transaction deleted it."""
+        """Drop the lease without telling the database: another process has it, or a transaction deleted it."""
         self._leases.held.discard(self.token)
 
     def __exit__(self, *_: object) -> None:

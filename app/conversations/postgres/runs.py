@@ -59,7 +59,7 @@ ON CONFLICT (day, owner, what) DO UPDATE SET number = spent.number + excluded.nu
 
 
 class KeptEvent(NamedTuple):
-    """A row of the events."""
+    """A row of the table of events."""
 
     run: str
     number: int
@@ -69,7 +69,7 @@ class KeptEvent(NamedTuple):
 
 @dataclass(frozen=True)
 class KeptRun:
-    """A row of the runs; ``events`` is their number, and ``asked`` is the JSON of the request."""
+    """A row of the table of runs; ``events`` is how many events it has, ``asked`` the request as JSON."""
 
     id: str
     owner: str
@@ -153,7 +153,7 @@ class RunTable:
         return bool(self._database.rows(cancel, thread))
 
     def stopped(self, held: Mapping[str, Lease]) -> tuple[list[str], list[str]]:
-        """Return which of the runs that are held somebody cancelled, and which another process has taken over."""
+        """Return the ids of the ``held`` runs that were cancelled, and of those that another process has taken over."""
         rows = self._database.rows(STOPPED, list(held), [one.token for one in held.values()])
         return [id_ for id_, lost in rows if not lost], [id_ for id_, lost in rows if lost]
 

@@ -101,7 +101,7 @@ class LocalBackend:
                     library.close()
 
     async def _in_thread(self, work: Callable[[], T], name: str = "") -> T:
-        """Do work in a thread; it goes on if the caller is cancelled. Callers with the same name wait for one work."""
+        """Do work in a thread; it goes on if the caller is cancelled. Calls with the same name share one execution."""
         key = name or work
 
         def forget(done: asyncio.Task[T]) -> None:
@@ -165,7 +165,7 @@ class ServedBackend:
         return self._service.require_documents().visible_to(self._owner)
 
     def attended(self) -> CancelScope:
-        """Return a scope that is cancelled when the client closes the connection on which it waits."""
+        """Return a scope that is cancelled when the client closes the connection of its call."""
         return self._scope
 
     async def library(self) -> Library:
