@@ -24,7 +24,7 @@ _VERSION_1 = (
     "CREATE TABLE leases (name text PRIMARY KEY, process text NOT NULL, token bigint NOT NULL)",
     *THREADS,
     # The runs of servers. ``asked`` is JSON: the request of a check, or of a question in no thread. If a server dies,
-    # others continue only those of its runs that ``outlives`` their client.
+    # others continue only its runs with ``outlives``, which do not end with their client.
     """
 CREATE TABLE runs (
     id text PRIMARY KEY,
