@@ -14,7 +14,7 @@ from core.errors import damaged
 from retrieval.store import Made, Roots, made_of
 
 FORMAT = 3
-BEFORE = FORMAT - 1  # which is brought up to date
+BEFORE = FORMAT - 1  # the previous format, which is brought up to date
 
 WORDS = "text, title, heading, pairs, tokenize = 'porter unicode61'"  # of the keyword index
 
@@ -147,7 +147,7 @@ def objects_of(connection: sqlite3.Connection) -> list[Object]:
 
 @cache
 def expected_objects(version: int = FORMAT) -> list[Object]:
-    """Return the objects of an unchanged index of this version, or of format 2."""
+    """Return the objects of an unchanged index of this format, which may also be the previous one."""
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
         create(connection, version)
         return objects_of(connection)
@@ -172,7 +172,7 @@ def are_plain(objects: list[Object]) -> bool:
 _META = ("format", "index", "embedding", "dimension", "chunk_size", "overlap")
 LARGEST = 1 << 16  # numbers in a vector
 # Prefixes of keys of meta, before bytes in hexadecimal: a root's path, whose links are followed, and a pattern of
-# files that are excluded. A column or table of their own would be another format.
+# files that are excluded. A column or table of their own would need a new format.
 _FOLLOW = "follow_links "
 _EXCLUDE = "exclude "
 
