@@ -173,7 +173,7 @@ class Chat:
         raise AssertionError("unreachable: the last attempt returns or raises")
 
     async def aclose(self) -> None:
-        """Close the running event loop's connections, unless they are not ``owned``; a later call opens new ones."""
+        """Close the running event loop's connections if they are ``owned``; a later call opens new ones."""
         model, _ = self._clients.pop(asyncio.get_running_loop(), (None, None))
         client = getattr(model, "http_async_client", None)
         if client is not None and self.owned:

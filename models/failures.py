@@ -45,7 +45,7 @@ def classify(
 ) -> tuple[ModelError, float]:
     """Return the error as a `ModelError` without secrets, and the seconds to wait before a retry.
 
-    Only a `TransientModelError` is worth one; its wait is infinite if the same request would get the same answer.
+    Only a `TransientModelError` is worth a retry, and not if the wait is infinite: the answer would be the same.
     """
     secrets = secrets or Secrets()
     failure, wait = _classified(error, name, attempt, secrets, remedies or Remedies())

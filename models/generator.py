@@ -54,7 +54,7 @@ class Generator:
     async def write_scored(
         self, messages: ChatPromptTemplate, *, max_tokens: int, temperature: float | None = None, **inputs: Any
     ) -> tuple[str, float | None]:
-        """Return the text, and the geometric mean of its tokens' probabilities; None if the server reports none."""
+        """Return the text as `write` does, and its tokens' mean probability (geometric); None if none is reported."""
         given: dict[str, Any] = {"max_tokens": max_tokens, "temperature": temperature, "tags": [ANSWER_TAG]}
         asked = messages.format_messages(**inputs)
         try:

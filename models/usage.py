@@ -71,7 +71,7 @@ class Budget:
     async def admit(self, bound: int, reserve: Reserve = NOTHING_RESERVED) -> None:
         """Hold one call of at most ``bound`` tokens, input and output together, or raise `LimitReachedError`.
 
-        If only what running calls hold stands in the way, wait until these are charged, usually far less than held.
+        If only the tokens that running calls hold stand in the way, wait until these calls are charged, usually less.
         """
         while True:
             if self.seconds_left(reserve) <= 0:

@@ -53,7 +53,7 @@ Visible = Callable[[bytes], bool]  # whether the document of a path may be found
 
 
 def matching(paths: Iterable[tuple[int, bytes]], patterns: Sequence[str], visible: Visible | None = None) -> list[int]:
-    """Return the ids of the documents whose path is ``visible`` and matches one of the patterns, if there are any."""
+    """Return the ids of documents whose path is ``visible`` and matches a pattern; without patterns all match."""
     sought = [fitting(pattern) for pattern in patterns]
     allowed = ((id_, path) for id_, path in paths if visible is None or visible(path))
     return [id_ for id_, path in allowed if not sought or any(fits(path) for fits in sought)]

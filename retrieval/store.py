@@ -106,7 +106,8 @@ class Job:
     """A file that this process has taken from a queue, to read it.
 
     ``content`` is set if the file is on another machine, but not for an upload, whose bytes are in `KeptFiles`.
-    ``deaths`` counts the processes that died while they read it.
+    ``deaths`` counts the processes that died while they read it. ``attempt`` and ``version`` tell whether another
+    process took it, or it changed, meanwhile.
     """
 
     id: int

@@ -230,7 +230,7 @@ def _separator(marks: str) -> str:
     if not marks.replace(_CELL_LINE, "").strip():
         return " / "
     last = marks.rpartition(_ITEM_END)[2]
-    if _CELL_END in last and _ITEM not in last:  # with an item, an empty cell ends where a row begins
+    if _CELL_END in last and _ITEM not in last:  # otherwise an empty cell ends where a row begins
         return " | "
     block = continues = False
     for mark in marks:

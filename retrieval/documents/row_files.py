@@ -106,7 +106,7 @@ def _lines_above(records: list[list[str]]) -> int:
     widths = [max((at for at, cell in enumerate(record, 1) if cell), default=0) for record in records[:_SAMPLE]]
     usual = max(Counter(widths).items(), key=lambda item: (item[1], item[0]))[0]
     comments = next(at for at, width in enumerate(widths) if width >= usual or not records[at][0].startswith("#"))
-    above = next(at for at, width in enumerate(widths) if at >= comments and width >= usual - 1)  # R gives row names no name
+    above = next(at for at, width in enumerate(widths) if at >= comments and width >= usual - 1)  # R omits one name
     header, below = records[above][: widths[above]], records[above + 1 : _SAMPLE]
     columns = ([record[at] for record in below if at < len(record) and record[at]] for at in range(len(header)))
     has_names = all(header) and not any(map(_NUMBER.match, header))

@@ -35,7 +35,7 @@ _PASSAGES = (
 
 
 def made_with(connection: sqlite3.Connection) -> Made:
-    """Return what the index's passages were made with."""
+    """Return the model and settings that the index's passages were made with."""
     return Snapshot.of(connection).made
 
 

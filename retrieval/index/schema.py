@@ -154,13 +154,13 @@ def expected_objects(version: int = FORMAT) -> list[Object]:
 
 
 def create(connection: sqlite3.Connection, version: int = FORMAT) -> None:
-    """Create the tables of an index."""
+    """Create the tables of an index in this format, the current or the previous one."""
     for statement in (*_FORMAT_2, *(UPGRADE if version == FORMAT else ())):
         connection.execute(statement)
 
 
 def has_meta_table(objects: list[Object]) -> bool:
-    """True if ``meta`` is the table that every version makes, and so can be read before all else is compared."""
+    """True if ``meta`` is the table that every version makes, so that it can be read before the rest is compared."""
     return [obj for obj in expected_objects() if obj[1] == "meta"] == [obj for obj in objects if obj[1] == "meta"]
 
 
@@ -190,7 +190,7 @@ class Reached(BaseModel, frozen=True):
 
 @dataclass(frozen=True)
 class Snapshot:
-    """A consistent read of the index; ``index`` is its id, new when it is rebuilt, ``passages`` their number."""
+    """A consistent read of the index; ``index`` is its id, which a rebuild changes, ``passages`` counts passages."""
 
     connection: sqlite3.Connection
     index: str

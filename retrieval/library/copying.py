@@ -22,7 +22,7 @@ MOST_PASSAGES = 2_000  # at a time, or one document
 
 
 class Source(Protocol):
-    """What is copied from: a store, or a backup; see `Store`."""
+    """A library to copy from, a store or a backup; the methods are those of `Store`."""
 
     @property
     def uploads(self) -> KeptFiles | None: ...
@@ -34,7 +34,7 @@ class Source(Protocol):
 
 @dataclass(frozen=True)
 class Copied:
-    """How many documents were copied, how many were there already, and how many passages all of them have.
+    """How many documents were copied (``new``) or there already (``known``), and how many ``passages`` they have.
 
     ``missing`` are files that were added by name and are not on this machine: the next sync takes them for removed.
     ``left_out`` are uploads that the target does not keep, and documents in roots that were to be left out.

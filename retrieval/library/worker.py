@@ -81,7 +81,7 @@ class Worker(AbstractContextManager["Worker"]):
         return len(jobs)
 
     def _read(self, jobs: Sequence[Job], folder: Path) -> Iterator[tuple[Job, SplitFile]]:
-        """Yield each file, split; a copy of one that was sent is read in ``folder``."""
+        """Yield each job with its split file; ``folder`` is for copies of files that were sent or uploaded."""
         for job in jobs:
             if job.deaths >= MOST_DEATHS:
                 yield job, _given_up(job)
@@ -91,9 +91,9 @@ class Worker(AbstractContextManager["Worker"]):
             yield job, split_file(_under_its_name(reading, job), Stamp(job.size, job.mtime_ns), self.settings)
 
     def _readable(self, job: Job, folder: Path) -> bytes:
-        """Return where a file can be read: itself, or a copy of one that was sent or uploaded.
+        """Return the path to read: the file's own, or that of a copy in ``folder`` if it was sent or uploaded.
 
-        The copy has the file's suffix, which tells its kind. That of an upload that was removed meanwhile is empty.
+        The copy has the file's suffix, which tells its kind. It is empty for an upload that was removed meanwhile.
         """
         content, uploads = job.content, self.store.uploads
         if uploads and is_below(job.path, UPLOADS):

@@ -1,4 +1,4 @@
-"""The tokens of passages and questions: Porter stems without diacritics, and pairs of unspaced characters."""
+"""The tokens of passages and questions: Porter stems without diacritics, and pairs of CJK characters."""
 
 import re
 import unicodedata
@@ -55,7 +55,7 @@ def frequency_in(words: str, token: str) -> float:
 
 
 def tokens_of(text: str) -> list[str]:
-    """Return the stems of a text's words in order; words with unspaced characters are left to the pairs."""
+    """Return the stems of a text's words in order, without words of CJK characters, which are found by pairs."""
     lower = text.lower()
     if not lower.isascii():
         lower = _DIACRITIC.sub("", unicodedata.normalize("NFD", _without_pairs(normal(lower))))

@@ -71,7 +71,7 @@ class PostgresStore(Store):
     def settle(self) -> None:
         """Drop spare vectors, add up the words' frequencies, update the planner's statistics, make the vector index.
 
-        The index is made once there are many passages and nobody reads files, or fewer wait than a tenth of all.
+        The index is made once there are many passages, and nobody reads files or few still wait.
         """
         with self.database.reading() as connection:
             (spare, changed, analyzed, filled) = connection.execute(_UNSETTLED).fetchone() or (False, False, 0, False)

@@ -169,7 +169,7 @@ def put_spare_vectors(connection: Connection, vectors: Mapping[bytes, Vectors]) 
 
 
 def make_room_for(connection: Connection, embedding: str, dimension: int) -> None:
-    """Record the embedding model of a library without passages; its index is made once it has many."""
+    """Record the embedding model of a library without passages; its vector index is made once it has many."""
     if dimension > _LONGEST_KEPT:
         raise RequestError(f"PostgreSQL keeps vectors of up to {_LONGEST_KEPT:,} numbers, not {dimension:,}.")
     connection.execute("DROP INDEX IF EXISTS passages_by_vector")
