@@ -23,10 +23,10 @@ log = logging.getLogger("selfrag.models")
 
 CLIP = 1e-4
 SUPPORTED = ("fully supported", "partially supported")
-# What a label stands for where the critic gives no probabilities: an order, of which a calibration makes probabilities.
+# P(full or partial support) assumed for a label without probabilities; only the order counts for the regression.
 GRADES = {"fully supported": 0.75, "partially supported": 0.5, "no support": 0.25}
-# The most that a passage's missing question words can count against it: it may say the same in other words, or with a
-# pronoun, and a passage near in meaning must not be ruled out by its wording.
+# Upper limit of the feature ``coverage_behind``: a passage may say the same in other words, or with a pronoun, and one
+# near in meaning must not be ruled out by its wording.
 MAX_COVERAGE_BEHIND = 0.3
 # Stands in for a cosine that a retriever does not give: the mean of 136 passages found for tuning questions.
 USUAL_SIMILARITY = 0.52
@@ -46,8 +46,8 @@ class Fit(BaseModel, frozen=True, extra="forbid"):
 class Fits(BaseModel, frozen=True, extra="forbid"):
     """The regressions fitted for a critic; where one is None, verdicts stay as they are.
 
-    ``gate`` belongs to the embedding model instead; if it is None, every passage is graded. ``route`` belongs to both.
-    With ``graded`` a support verdict without probabilities gets those of its label, `GRADES`.
+    ``gate`` is fitted for the embedding model instead, ``route`` for both models; without ``gate`` every passage is
+    graded. With ``graded`` a support verdict without probabilities gets those of its label, from `GRADES`.
     """
 
     relevance: Fit | None = None
@@ -57,12 +57,12 @@ class Fits(BaseModel, frozen=True, extra="forbid"):
     route: Fit | None = None
 
     def routed(self, verdict: Verdict, features: Mapping[str, float] | None) -> Verdict:
-        """Return the verdict on a question with P(retrieve) from the regression; without features it stays."""
+        """Return the verdict on a question with P(retrieve) from the regression, or unchanged without features."""
         if self.route is None or features is None or not verdict["probabilities"]:
             return verdict
         p = self.route.probability({**features, "log_odds": log_odds(verdict, "retrieve")})
         changed = _with_probabilities(verdict, {"retrieve": p, "direct": 1 - p})
-        # The word that the critic replied explains its own label alone.
+        # The critic's reply word explains the critic's own label only.
         same = changed["label"] == verdict["label"]
         return {**changed, "reply": verdict["reply"]} if same and "reply" in verdict else changed
 
@@ -107,7 +107,7 @@ class Fits(BaseModel, frozen=True, extra="forbid"):
 
 
 def route_features(question: str, passages: Sequence[Passage]) -> dict[str, float] | None:
-    """Return the highest cosine and the highest coverage of the question's words; None if nothing says how near."""
+    """Return the highest cosine and the highest coverage of the question's words; None if cosines are missing."""
     if not passages or any(passage["similarity"] is None for passage in passages):
         return None
     asked = stems(question)
@@ -135,7 +135,7 @@ def relevance_features(
 
 
 def search_features(question: str, passages: Sequence[Passage]) -> list[dict[str, float]]:
-    """Return the features known before grading: cosine, and the gaps of cosine and coverage to the search's best.
+    """Return the features known before grading: cosine, and how far cosine and coverage are behind the search's best.
 
     Words of the headings above a passage count as covered.
     """
@@ -177,7 +177,7 @@ def logit(p: float) -> float:
 
 
 def composed(fit: Fit | None, slope: float, intercept: float) -> Fit:
-    """Return the regression of ``slope`` times the log-odds of ``fit``, or of the input, plus ``intercept``."""
+    """Return the regression with log-odds ``slope`` · x + ``intercept``; x is the log-odds by ``fit``, or the input."""
     own = fit or Fit(intercept=0.0, coefficients={"log_odds": 1.0})
     coefficients = {name: slope * value for name, value in own.coefficients.items()}
     return Fit(intercept=slope * own.intercept + intercept, coefficients=coefficients)
@@ -206,7 +206,7 @@ class Calibration(BaseModel, frozen=True, extra="forbid"):
     """Thresholds and regressions for one model, identified by its SHA-256, and their provenance.
 
     For a chat model they calibrate it as a critic; for an embedding model they select the passages to grade.
-    ``adapters`` are the choices that are asked with an adapter (`adapter_file`), each with the file's SHA-256.
+    ``adapters`` maps each choice that is asked with an adapter (`adapter_file`) to the SHA-256 of that file.
     """
 
     sha256: str
@@ -221,16 +221,16 @@ MINILM = Calibration.model_validate_json(MINILM_FILE.read_text(encoding="utf-8")
 
 
 def adapter_file(choice: str) -> Path:
-    """Return the adapter that was trained for this choice of the embedded model.
+    """Return the path of the adapter that was trained for this choice of the embedded model.
 
-    It is activated by the words that ask: what stands before them is read as without it, and can be reused.
+    The adapter acts only from the prompt's final instruction on, so the cached state of what stands before is reused.
     """
     return Path(__file__).parent / "adapters" / f"{choice}.gguf"
 
 
 @cache
 def adapters_are_intact() -> bool:
-    """Return True if each adapter is the one calibrated; log a warning if one is missing, damaged or another."""
+    """Return True if each adapter file has its calibrated checksum; log a warning for the first that has not."""
     for choice, sha256 in EMBEDDED.adapters.items():
         path = adapter_file(choice)
         if not path.is_file() or hashlib.sha256(path.read_bytes()).hexdigest() != sha256:

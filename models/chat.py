@@ -1,4 +1,4 @@
-"""The one client path for every chat model: budget, timeouts, a few counted retries, exact usage, plain errors."""
+"""Call any chat model, with a budget, a timeout, a few counted retries, usage and plain errors."""
 
 import asyncio
 import logging
@@ -28,7 +28,7 @@ CONCURRENCY = 32
 FILTERED = frozenset({"content_filter", "safety", "refusal"})
 MAX_CHARACTERS_PER_TOKEN = 64  # per token asked for; no tokenizer's tokens are that long on average
 Arguments = Callable[[int, float | None], dict[str, Any]]
-# Where a chat template opens the block itself, the reply begins within it.
+# The first alternative is for chat templates that open the block themselves, so that the reply begins inside it.
 THOUGHT = re.compile(
     r"\A(?:(?!<think).)*?</think(?:ing)?>|<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE
 )
@@ -71,7 +71,7 @@ def estimated_tokens(messages: Sequence[BaseMessage]) -> int:
 
 
 def max_call_tokens(messages: Sequence[BaseMessage], max_tokens: int) -> int:
-    """Return an upper bound on a call's tokens, input and output: one per byte, plus what stands between the turns."""
+    """Return an upper bound on a call's tokens, input and output: one per byte, plus those of the chat template."""
     return sum(_bytes(message) + 16 for message in messages) + 64 + max_tokens
 
 
@@ -81,7 +81,7 @@ def _bytes(message: BaseMessage) -> int:
 
 
 def call_arguments(tokens: int, temperature: float | None) -> dict[str, Any]:
-    """Return the arguments by which most clients limit the tokens of a reply, and set its temperature if given."""
+    """Return the arguments with which most clients limit a reply's tokens and, if given, set its temperature."""
     return {"max_tokens": tokens, **({} if temperature is None else {"temperature": temperature})}
 
 
@@ -90,10 +90,10 @@ class Chat:
     """A chat model as the generator and the critic call it.
 
     ``make`` builds the LangChain model, once per event loop, since an HTTP client's connections belong to the loop that
-    opened them. ``name`` names the model in errors, which never show ``secrets`` and name ``remedies``; ``arguments``
-    returns those of a call that limit the tokens of its reply and set its temperature. ``on_ask`` hears what is asked;
-    ``prepare`` returns the messages that are sent in place of those asked. ``adapters`` are the numbers under which the
-    server knows the adapters for a critic's choices.
+    opened them. ``name`` stands for the model in errors, which never show ``secrets`` and suggest ``remedies``.
+    ``arguments`` makes a call's arguments from its token limit and temperature. ``prepare`` may change the messages of
+    a call; ``on_ask`` is then called with them. ``adapters`` maps a critic's choice to its adapter's id in the server.
+    With ``owned`` False, `aclose` leaves the model's connections open.
     """
 
     make: Callable[[], BaseChatModel]
@@ -126,7 +126,7 @@ class Chat:
         tags: Sequence[str] = (),
         bind: Mapping[str, Any] | None = None,
     ) -> AIMessage:
-        """Return one reply of at most ``max_tokens`` tokens; LangSmith sees the call only inside a traced graph.
+        """Return one reply of at most ``max_tokens`` tokens; LangSmith traces the call only inside a traced graph.
 
         Raises `LimitReachedError` before a call that the budget does not allow, `UnusableRequestError` for a request
         that the server cannot serve in this form, `TransientModelError` after the retries, and `ModelError` for what no
@@ -173,7 +173,7 @@ class Chat:
         raise AssertionError("unreachable: the last attempt returns or raises")
 
     async def aclose(self) -> None:
-        """Close the connections of the running event loop, unless they are a caller's; a later call opens new ones."""
+        """Close the running event loop's connections if they are ``owned``; a later call opens new ones."""
         model, _ = self._clients.pop(asyncio.get_running_loop(), (None, None))
         client = getattr(model, "http_async_client", None)
         if client is not None and self.owned:
@@ -186,7 +186,7 @@ class Chat:
                 # A client's connections reference their loop, so the weak dictionary alone would never drop one.
                 for closed in [one for one in list(self._clients) if one.is_closed()]:
                     self._clients.pop(closed, None)
-                # Raised for a reply that breaks the protocol; the parts used of it are checked in this module.
+                # Pydantic warns of a reply that breaks the protocol; this module checks the parts that it uses.
                 warnings.filterwarnings("ignore", "Pydantic serializer warnings", UserWarning)
                 self._clients[loop] = (self.make(), asyncio.Semaphore(self.concurrency))
             return self._clients[loop]

@@ -88,16 +88,16 @@ def openai_http(base_url: str | None, guard: Guard) -> httpx2.AsyncClient:
 
 @cache
 def ssl_context(*, trust_env: bool) -> ssl.SSLContext:
-    """Return the context of all clients: reading the certificates takes 40 ms, as long as a short call."""
+    """Return the SSL context that all clients share: reading the certificates takes 40 ms, as long as a short call."""
     return httpx2.create_ssl_context(trust_env=trust_env)
 
 
 @cache
 def _client_class() -> "type[ChatOpenAI]":
-    """Return a client class that sends the messages unchanged.
+    """Return a client class that sends the messages unchanged, in ``extra_body``.
 
-    The client library searches every part of every message for names to translate and finds none: for a prompt with
-    many examples that is three quarters of a call's own time. It leaves ``extra_body`` alone.
+    Elsewhere the client library searches every part of every message for names to translate, and finds none: for a
+    prompt with many examples that is three quarters of the time that the client takes for a call.
     """
     from langchain_openai import ChatOpenAI
 
@@ -148,7 +148,7 @@ def provider_chat(spec: str, *, call_seconds: float, concurrency: int = CONCURRE
 
 
 def arguments_of(model: BaseChatModel) -> Arguments:
-    """Return the function that gives the arguments of this model's calls, by the model's package."""
+    """Return the function that makes the arguments of this model's calls, chosen by the model's package."""
     provider = type(model).__module__.partition(".")[0].removeprefix("langchain_")
     return BOUNDED.get(provider, call_arguments)
 

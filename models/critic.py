@@ -46,15 +46,15 @@ class FormatSelection:
         return REPLY_FORMATS[REPLY_FORMATS.index(self.current) :]
 
     def accepts(self, used: ReplyFormat, verdict: Verdict) -> bool:
-        """Return True if the reply is a verdict, rather than the start of reasoning."""
+        """Return True if the reply is a verdict, not the start of reasoning; a label proves the current format."""
         if used == self.current and verdict["label"] != UNKNOWN:
             self.proven, self.misses = True, 0
         return self.proven or used != "logprobs"
 
     def record_fallback(self, used: ReplyFormat, *, thought: bool) -> None:
-        """Switch to ``used``, which worked where the current format did not, once that is no accident.
+        """Record that ``used`` worked after the current format failed; switch to it if that happens repeatedly.
 
-        A single reasoning word may be due to the question, and a format that worked before may fail for a while.
+        An unproven format may fail once, by a reasoning word (``thought``); a proven one `MAX_MISSES` times in a row.
         """
         if used not in self.remaining()[1:]:
             return

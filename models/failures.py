@@ -1,4 +1,4 @@
-"""Classify what can go wrong with a model call: every client library's error as ours, and when to retry."""
+"""Turn the errors of all client libraries into this project's own, and say when to retry."""
 
 import math
 import re
@@ -16,9 +16,9 @@ MALFORMED_BODY = (ValueError, TypeError, AttributeError, LookupError, RecursionE
 PERMANENT = frozenset({400, 401, 403, 404, 405, 413, 422})
 NOT_CONNECTED = frozenset({"ConnectError", "ConnectionRefusedError", "gaierror", "ClientConnectorError"})
 HUNG_UP = frozenset({"RemoteProtocolError", "ReadError", "WriteError"})
-# Besides these, what client libraries raise before any of a request is sent.
+# What client libraries raise before any part of a request is sent.
 NOT_SENT = NOT_CONNECTED | {"ConnectTimeout", "ConnectTimeoutError", "ConnectionTimeoutError", "PoolTimeout"}
-SENT = HUNG_UP | {"ReadTimeout", "WriteTimeout"}  # in the chain of an error that a client's own retry ended with
+SENT = HUNG_UP | {"ReadTimeout", "WriteTimeout"}  # in an error's chain: an earlier try of the client's did send it
 
 
 class UnusableRequestError(ModelError):
@@ -43,9 +43,9 @@ class Remedies:
 def classify(
     error: Exception, name: str, attempt: int, secrets: Secrets | None = None, remedies: Remedies | None = None
 ) -> tuple[ModelError, float]:
-    """Return the error as ours, without secrets, and the seconds to wait before a retry if one makes sense.
+    """Return the error as a `ModelError` without secrets, and the seconds to wait before a retry.
 
-    The wait is infinite if the same request would get the same answer.
+    Only a `TransientModelError` is worth a retry, and not if the wait is infinite: the answer would be the same.
     """
     secrets = secrets or Secrets()
     failure, wait = _classified(error, name, attempt, secrets, remedies or Remedies())

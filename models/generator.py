@@ -54,7 +54,7 @@ class Generator:
     async def write_scored(
         self, messages: ChatPromptTemplate, *, max_tokens: int, temperature: float | None = None, **inputs: Any
     ) -> tuple[str, float | None]:
-        """As `write`, with the geometric mean of the tokens' probabilities; None where the server gives none."""
+        """Return the text as `write` does, and its tokens' mean probability (geometric); None if none is reported."""
         given: dict[str, Any] = {"max_tokens": max_tokens, "temperature": temperature, "tags": [ANSWER_TAG]}
         asked = messages.format_messages(**inputs)
         try:

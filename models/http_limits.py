@@ -23,7 +23,7 @@ MAX_PARTS = 40_000
 MAX_OBJECTS = 100_000  # searched for a client; the largest of LangChain's models has 1,024
 Client = httpx.Client | httpx.AsyncClient | httpx2.Client | httpx2.AsyncClient
 CLIENTS = (httpx.Client, httpx.AsyncClient, httpx2.Client, httpx2.AsyncClient)
-NOT_SEARCHED = (type, ModuleType, FunctionType, BuiltinFunctionType, str, bytes, int, float)  # they reach everything
+NOT_SEARCHED = (type, ModuleType, FunctionType, BuiltinFunctionType, str, bytes, int, float)  # lead to all or nothing
 
 
 class BoundedStream(httpx.AsyncByteStream, httpx.SyncByteStream, httpx2.AsyncByteStream, httpx2.SyncByteStream):

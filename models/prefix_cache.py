@@ -17,7 +17,7 @@ from langchain_core.prompts import ChatPromptTemplate
 from core.files import NotRegularFileError, make_contents_private, make_private_folder, open_private, open_regular
 
 MAX_BYTES = 400_000_000  # some 14,000 tokens; the fixed parts of all prompts together are about 2,500
-# Tokens; of a prefix in the server's prompt cache only the last few are read again.
+# Tokens: the server reads fewer than this again for a prefix that is in its prompt cache.
 READ_AGAIN = 200
 _SLOT = "/slots/0?action="
 
@@ -42,7 +42,7 @@ class Prefixes:
         self._used: set[str] = set()
 
     def note(self, messages: Sequence[BaseMessage]) -> None:
-        """Remember that the server was asked with a prompt, which is known by its first message."""
+        """Remember that a prompt, identified by its first message, was used."""
         self._used.add(messages[0].text)
 
     def open(self) -> bool:
@@ -57,8 +57,8 @@ class Prefixes:
     def restore(self, request: Request, identity: str) -> None:
         """Load all prefixes saved for ``identity`` into the server, one after another through its slot.
 
-        The server moves a slot's content into its prompt cache when an unlike request takes the slot: here one of a
-        single token. The last prefix stays in the slot.
+        The server moves a slot's content into its prompt cache when a different prompt takes the slot; a prompt of one
+        token serves for that here. The last prefix stays in the slot.
         """
         self._missing, restored = [], 0
         for prompt in self._prompts:
@@ -87,7 +87,7 @@ class Prefixes:
                 read = json.loads(request("/completion", {"prompt": tokens, "n_predict": 0}))
                 self._save(key, len(tokens), request)
                 if read["timings"]["prompt_n"] > READ_AGAIN:
-                    return  # it was not in use, and perhaps neither are the others
+                    return  # it was not in the cache, and perhaps neither are the others
         self._prune()
 
     def _save(self, key: str, length: int, request: Request) -> None:

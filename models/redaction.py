@@ -47,8 +47,9 @@ def without_password(url: str) -> str:
 
 
 def _credentials(url: str) -> Iterator[str]:
-    """Yield what precedes the last ``@`` of the authority, its parts, and the query's values; of a database's address,
-    where the others are no secrets, the passwords.
+    """Yield the secrets in a URL: user and password, alone and as HTTP encodes both, and the query's values.
+
+    Of a database's URL only the passwords are secret.
     """
     try:
         parts = urlsplit(url)

@@ -1,4 +1,4 @@
-"""Embedding models behind a server, with the bounds of its chat models: OpenAI's protocol or ``provider:model``."""
+"""Embedding models behind a server, called within the same limits as chat models: OpenAI's or ``provider:model``."""
 
 import asyncio
 import json
@@ -108,7 +108,7 @@ def provider_embeddings(spec: str, *, call_seconds: float, run: Run) -> RemoteEm
 
 
 def _settings_of(provider: str) -> dict[str, Any]:
-    """Turn off retries other than ours, which are counted, and downloads of tokenizers for counting tokens."""
+    """Return arguments that turn off the provider's own retries, and downloads of tokenizers to count tokens."""
     if provider == "azure_openai":
         return {"max_retries": 0, "check_embedding_ctx_length": False}
     if provider == "cohere":

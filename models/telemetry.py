@@ -29,7 +29,7 @@ _recording: ContextVar[bool] = ContextVar("selfrag_recording", default=False)
 
 
 def export_spans() -> None:
-    """Export spans over OTLP, unless this process has a provider of its own that decides about them.
+    """Export spans over OTLP, unless this process has set a tracer provider of its own.
 
     Raises `RequestError` if the packages that export are not installed.
     """
@@ -75,7 +75,7 @@ def recording(question: Span | None) -> Iterator[None]:
 
 @contextmanager
 def recorded(name: str, wanted: bool) -> Iterator[None]:
-    """Record the block as a span with those within as its children; nothing unless ``wanted``."""
+    """Record the block as a span, with the spans inside as its children; record none of them unless ``wanted``."""
     token = _recording.set(wanted)
     try:
         with span(name, {}):
@@ -86,7 +86,7 @@ def recorded(name: str, wanted: bool) -> Iterator[None]:
 
 @contextmanager
 def span(name: str, attributes: Mapping[str, Value]) -> Iterator[Span | None]:
-    """Record the block as a span, with the type of an exception as its error; None where nothing is recorded."""
+    """Record the block as a span, with the type of an exception as its error; yield None if nothing is recorded."""
     if not _recording.get():
         yield None
         return
@@ -126,7 +126,7 @@ def add_reply(current: Span | None, reply: BaseMessage, usage: Usage) -> None:
 
 
 def add_decision(current: Span | None, update: Mapping[str, Any], spent: Usage) -> None:
-    """Record what a node spent and, of what it decided, the labels: no text of a question, document or answer."""
+    """Record what a node spent and the `LABELS` of its decision, but no text of a question, document or answer."""
     if current is None:
         return
     for name in ("model_calls", "input_tokens", "output_tokens"):
@@ -137,7 +137,7 @@ def add_decision(current: Span | None, update: Mapping[str, Any], spent: Usage) 
 
 
 def captures_content() -> bool:
-    """Return True if the environment asks for what models read and write."""
+    """Return True if the environment asks to record what models read and write."""
     return os.environ.get(CAPTURE, "").strip().casefold() == "true"
 
 

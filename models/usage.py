@@ -33,7 +33,7 @@ NOTHING_RESERVED = Reserve()
 
 @dataclass
 class Meter:
-    """What the model calls within `metered` have cost, also of a question that ends without a result."""
+    """What the model calls within `metered` have cost, even if the question ends without a result."""
 
     spent: Usage = field(default_factory=no_usage)
 
@@ -43,7 +43,7 @@ _meter: ContextVar[Meter | None] = ContextVar("selfrag_meter", default=None)
 
 @contextmanager
 def metered(meter: Meter) -> Iterator[None]:
-    """Add to ``meter`` what is charged within to any budget."""
+    """Add to ``meter`` what is charged to any budget within the block."""
     token = _meter.set(meter)
     try:
         yield
@@ -71,7 +71,7 @@ class Budget:
     async def admit(self, bound: int, reserve: Reserve = NOTHING_RESERVED) -> None:
         """Hold one call of at most ``bound`` tokens, input and output together, or raise `LimitReachedError`.
 
-        A call that would fit but for what running calls hold waits until these are charged, usually far less.
+        If only the tokens that running calls hold stand in the way, wait until these calls are charged, usually less.
         """
         while True:
             if self.seconds_left(reserve) <= 0:
@@ -119,7 +119,7 @@ class Budget:
 class NodeBudget:
     """One node's view of the budget: its reserve for others, what it spent, and the limit that it reached, if any.
 
-    ``failure`` is why the model gave no verdict or no text, where it failed at one.
+    ``failure`` says why a call gave no verdict or no text; None if every call gave one.
     """
 
     total: Budget
@@ -133,7 +133,7 @@ class NodeBudget:
         self._before = self.total.calls_made()
 
     async def admit(self, bound: int) -> None:
-        """Admit a call as `Budget.admit`, less the reserve; calls of concurrent nodes since then reduce the reserve."""
+        """Admit a call as `Budget.admit` does, and keep the reserve, less the calls that other nodes made meanwhile."""
         by_others = self.total.calls_made() - self._before - self.made
         reserve = replace(self.reserve, calls=max(0, self.reserve.calls - by_others))
         try:

@@ -20,7 +20,7 @@ ARGUMENTS = {"k", "filter"}
 
 
 class RetrieverAdapter:
-    """Pass ``k`` and ``filter`` to a LangChain retriever if it takes them, and cut its results to ``k``."""
+    """A LangChain retriever, called with ``k`` and ``filter`` if it takes them; its results are cut to ``k``."""
 
     def __init__(self, retriever: BaseRetriever) -> None:
         kind = type(retriever)
@@ -29,15 +29,15 @@ class RetrieverAdapter:
         self._sync = accepted(kind._get_relevant_documents)
 
     async def table_of(self, source: str, number: int) -> Table | None:
-        """Return a table of a document; None if there is none, or the retriever has no store of ours."""
+        """Return a document's table by number; None if there is none, or the retriever does not search a `Store`."""
         store = getattr(self._retriever, "vectorstore", None)
         return await run_in_executor(None, store.table_of, source, number) if isinstance(store, Store) else None
 
     async def document_named(self, name: str, k: int, filter: Filter | None = None) -> Sequence[Document]:  # noqa: A002
-        """Return the passages that a filter leaves of the document with this file name, in the order of its text.
+        """Return the passages of the document with this file name, in its order, within the filter's pages.
 
-        Of several the first that a search for ``k`` passages finds. There are none if the search does not find it, or
-        the retriever has no store of ours.
+        If several documents match, take the first that a search for ``k`` passages finds. The result is empty if the
+        search finds none, or the retriever does not search a `Store`.
         """
         store = getattr(self._retriever, "vectorstore", None)
         if not isinstance(store, Store):

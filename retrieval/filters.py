@@ -14,10 +14,10 @@ from pydantic import BaseModel, model_validator
 
 
 class Filter(BaseModel, frozen=True, extra="forbid"):
-    """Conditions that a passage must all meet; one without a page or date meets no condition on it.
+    """Conditions, all of which a passage must meet; one without a page or date fails any condition on it.
 
-    ``sources`` are shell patterns, one of which must match: consecutive parts of the path, such as the file's name or
-    a folder above it; an absolute pattern matches from the root. ``pages`` are the first and the last page, from 1.
+    ``sources`` are shell patterns, one of which must match consecutive parts of the path, such as the file's name or a
+    folder above it; an absolute pattern matches from the root. ``pages`` are the first and the last page, from 1.
     ``since`` and ``until`` are days, both included, compared with the document's own date, else its file's last
     change.
     """
@@ -53,7 +53,7 @@ Visible = Callable[[bytes], bool]  # whether the document of a path may be found
 
 
 def matching(paths: Iterable[tuple[int, bytes]], patterns: Sequence[str], visible: Visible | None = None) -> list[int]:
-    """Return the ids of the documents whose path is ``visible`` and matches one of the patterns, if there are any."""
+    """Return the ids of documents whose path is ``visible`` and matches a pattern; without patterns all match."""
     sought = [fitting(pattern) for pattern in patterns]
     allowed = ((id_, path) for id_, path in paths if visible is None or visible(path))
     return [id_ for id_, path in allowed if not sought or any(fits(path) for fits in sought)]
@@ -66,10 +66,10 @@ def fitting(pattern: str) -> Visible:
 
 
 def exclusion(patterns: Iterable[str], roots: Iterable[bytes]) -> Callable[[bytes], str]:
-    """Return what says by which pattern a path is excluded, as a reason; "" if by none.
+    """Return a function that gives the reason why a path is excluded, or "" if it is not.
 
-    Patterns are as in ``Filter.sources``, but fit only what is below the files and folders in ``roots``, and not the
-    folders above; a pattern of several parts may begin with the name of a root.
+    Patterns are as in ``Filter.sources``, but are compared only with the part of a path below its root, not with the
+    folders above; a pattern of several parts may begin with the name of the root.
     """
     sought = {excluded_by(pattern): _Pattern(pattern) for pattern in sorted(patterns)}
     known = {tuple(_parts(root.decode("utf-8", "replace"))) for root in roots if sought}
@@ -83,7 +83,7 @@ def exclusion(patterns: Iterable[str], roots: Iterable[bytes]) -> Callable[[byte
 
 
 def excluded_by(pattern: str) -> str:
-    """Return the reason why what fits a pattern is left out, with the pattern as a shell takes it."""
+    """Return the reason for leaving out files that match a pattern, with the pattern quoted for a shell."""
     return f"excluded by {shlex.quote(pattern)}"
 
 
@@ -96,9 +96,9 @@ class _Pattern:
         self._wanted = [cache(re.compile(fnmatch.translate(part)).match) for part in _parts(pattern)]
 
     def fits(self, parts: Sequence[str], below: int = 0) -> bool:
-        """True if consecutive parts of a path match, of an absolute pattern the first ones.
+        """True if the pattern matches consecutive parts of a path, or the first ones if it is absolute.
 
-        One part is to match after the first ``below``, several from the last of these on.
+        A pattern of one part must match after the first ``below`` parts; a longer one may begin at the last of these.
         """
         if len(self._wanted) == 1 and not self._absolute:
             return any(map(self._wanted[0], parts[below:]))

@@ -11,7 +11,7 @@ NEGATIONS = frozenset(
 
 
 def word_counts(text: str) -> Counter[str]:
-    """Return how often a text has each word; a text without words counts as one."""
+    """Return how often a text has each word; a text without words counts as one word."""
     return Counter(WORD.findall(text.casefold())) or Counter([text])
 
 

@@ -1,4 +1,4 @@
-"""What a store keeps of a passage: its metadata in columns, and back."""
+"""Turn a passage into the columns in which a store keeps it, and back."""
 
 import json
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from core.text import shortened_in_the_middle
 from core.words import pairs_of
 
 _OWN = ("source", "page", "row", "offset", "date")
-_ABOVE = {"title": LONGEST_TITLE, "heading": LONGEST_HEADING}  # metadata of what is above a passage, and characters
+_ABOVE = {"title": LONGEST_TITLE, "heading": LONGEST_HEADING}  # what stands above a passage, and its most characters
 
 
 class PassageColumns(NamedTuple):
@@ -29,7 +29,7 @@ class PassageColumns(NamedTuple):
 
 
 def columns_of(passage: Document) -> PassageColumns:
-    """Return the columns of a passage; a page, row, offset or date of another type is none."""
+    """Return the columns of a passage; a page, row, offset or date of a wrong type becomes None."""
     metadata = passage.metadata
     page, row, offset = (
         value if isinstance(value, int) else None for value in (metadata.get(key) for key in ("page", "row", "offset"))
@@ -53,7 +53,7 @@ def columns_of(passage: Document) -> PassageColumns:
 
 
 def found_passage(id_: int, path: bytes, columns: PassageColumns) -> Document:
-    """Return a passage as it is found; ``path`` is its document's, and ``date`` the passage's own or that's."""
+    """Return a passage as searches return it; ``path`` is its document's, as is ``date`` if it has none itself."""
     kept = columns._asdict()
     above = {key: kept[key] for key in _ABOVE if kept[key]}
     own = {"source": path.decode("utf-8", "replace")} | {key: kept[key] for key in _OWN[1:]}
@@ -62,7 +62,7 @@ def found_passage(id_: int, path: bytes, columns: PassageColumns) -> Document:
 
 
 def row_id(id_: str) -> int | None:
-    """Return the number of a passage's row by the passage's id; None for what can be no id."""
+    """Return the row id for a passage's id; None if the text cannot be an id."""
     return int(id_) if id_.isdecimal() and id_.isascii() and len(id_) < 19 else None
 
 

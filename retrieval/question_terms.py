@@ -16,7 +16,7 @@ WEIGHTS = (1.0, 1.5, 2.0, 1.0)
 def terms_of(question: str) -> list[str]:
     """Return the distinct terms of a question in lower case.
 
-    Chinese, Japanese and Korean is in pairs of characters. English stop words are left out when other terms remain;
+    Chinese, Japanese and Korean give pairs of characters. English stop words are left out when other terms remain;
     acronyms such as 'US', 'IT' and 'WHO' are kept. Empty when there is no term at all.
     """
     words = list(dict.fromkeys(words_of(clean(question))))

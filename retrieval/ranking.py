@@ -1,4 +1,4 @@
-"""Rank what a store's searches by words and by vectors found."""
+"""Rank the passages that a store finds by words and by vectors."""
 
 import math
 from collections import Counter
@@ -12,7 +12,7 @@ from grounding.stems import stemmed
 from retrieval.near_duplicates import near_duplicates, word_counts
 from retrieval.store import Search
 
-_CANDIDATES = 50  # from each side
+_CANDIDATES = 50  # from each of the two searches
 
 
 class Candidates(Protocol):

@@ -1,4 +1,4 @@
-"""What every store of passages does alike: a LangChain ``VectorStore`` over a database, searched in three ways."""
+"""The base of all stores of passages: a LangChain ``VectorStore`` over a database, with three kinds of search."""
 
 import os
 from abc import abstractmethod
@@ -38,16 +38,16 @@ from retrieval.sync_report import Progress, SyncReport, VerifyReport
 from retrieval.tables import Table
 from retrieval.unit_vectors import BATCH, OtherDimensionError, Vectors, embed_query, embed_texts, text_hash
 
-_UNSAVED = 512  # new vectors that are kept of a partly embedded file
+_UNSAVED = 512  # new vectors after which those of a partly embedded file are saved
 _TOUCH = "UPDATE documents SET mtime_ns = ?"
 _FILES = "SELECT passages.id, document, path, sha256 FROM passages JOIN documents ON documents.id = document"
 File = tuple[int, bytes, str | None]  # a document's id, path and hash
 
 
 class Database(Protocol):
-    """Transactions of a store's database; ``place`` is what messages call it.
+    """Transactions of a store's database; ``place`` is its name in messages.
 
-    ``notes`` are what had to be repaired, for the next report, which clears them.
+    ``notes`` say what had to be repaired; the report of the next sync takes them over.
     """
 
     place: str
@@ -64,7 +64,7 @@ class Database(Protocol):
 class Rows(Protocol):
     """The module that reads and writes a database's rows within a transaction."""
 
-    MARK: str  # of a value in a statement
+    MARK: str  # the placeholder of a value in a statement
     AT_PATH: str  # a condition on documents, with ``?`` as the mark
 
     def made_with(self, connection: Any) -> Made: ...
@@ -85,9 +85,9 @@ class Rows(Protocol):
 class Store(VectorStore):
     """Documents with their passages and vectors, the roots that they come from, and the search over them.
 
-    Many threads and processes may read at once, also during a write; what changes the store is called within
+    Many threads and processes may read at once, also during a write; methods that change the store are called within
     `only_writer`, and each call is a transaction. Every method may raise ``IndexDamaged``, after which `start_over` or
-    the next `Library.sync` makes anew what can be.
+    the next `Library.sync` restores what it can.
     """
 
     database: Database
@@ -101,7 +101,7 @@ class Store(VectorStore):
 
     @classmethod
     def from_texts(cls, texts: list[str], embedding: Embeddings, *_: Any, **__: Any) -> Self:
-        """LangChain asks for it, a library is filled from files."""
+        """Raise ``NotImplementedError``: LangChain requires the method, but a library is filled from files."""
         raise NotImplementedError("A library is filled from files: use Library.add and Library.sync.")
 
     @property
@@ -144,7 +144,7 @@ class Store(VectorStore):
         """Save what is derived from the database and kept beside it, if anything is."""
 
     def only_writer(self, seconds: float = WAIT) -> AbstractContextManager[None]:
-        """Be the only one that writes, of all processes. Raises ``IndexBusy`` if another does so after ``seconds``."""
+        """Hold the lock against all other writers. Raises ``IndexBusy`` if another keeps it for ``seconds``."""
         return self.database.only_writer(seconds)
 
     def writer(self) -> str:
@@ -165,7 +165,7 @@ class Store(VectorStore):
 
     @abstractmethod
     def has_fitting(self, filter: Filter, visible: Visible | None = None) -> bool:  # noqa: A002 - the stores' name
-        """Return True if a passage fits the filter and is of a ``visible`` path."""
+        """Return True if a passage fits the filter and its document's path is ``visible``."""
 
     def records(self) -> dict[bytes, Record]:
         """Return every file's record, by path."""
@@ -173,13 +173,13 @@ class Store(VectorStore):
             return self.rows.get_records(connection)
 
     def checksums(self, visible: Visible | None = None) -> list[str]:
-        """Return the SHA-256 of each document of a ``visible`` path that has passages, sorted."""
+        """Return the SHA-256 of each document that has passages and a ``visible`` path, sorted."""
         with self.database.reading() as connection:
             found = connection.execute("SELECT path, coalesce(sha256, '') FROM documents WHERE passages > 0")
             return sorted(str(sha256) for path, sha256 in found if visible is None or visible(path))
 
     def made(self) -> Made:
-        """Return what the passages were made with."""
+        """Return the model and settings that the passages were made with."""
         with self.database.reading() as connection:
             return self.rows.made_with(connection)
 
@@ -193,9 +193,9 @@ class Store(VectorStore):
         return changes(self.made(), self.model, settings)
 
     def clear_outdated(self, settings: SplitSettings) -> list[str]:
-        """Remove all passages if they were made with other settings; return the reasons."""
+        """Remove all passages if they were made with other settings; record the settings, and return the reasons."""
         reasons = self.outdated(settings)
-        if reasons:  # the new model is tried first
+        if reasons:  # the new model is tried before anything is removed
             dimension = self._dimension()
             with self.database.writing() as connection:
                 self.rows.clear(connection, self.model.name, dimension, settings)
@@ -205,7 +205,7 @@ class Store(VectorStore):
         return reasons
 
     def keep_vectors(self, vectors: Mapping[bytes, Vectors]) -> None:
-        """Keep vectors by the hash of their text: what is put next is not embedded. `settle` drops the rest."""
+        """Keep vectors by the hash of their text, so that `put` does not embed it. `settle` drops unused ones."""
         with self.database.writing() as connection:
             self.rows.put_spare_vectors(connection, vectors)
 
@@ -238,9 +238,9 @@ class Store(VectorStore):
         return None
 
     def table_of(self, source: str, number: int) -> Table | None:
-        """Return a table of a document; None if there is none.
+        """Return the table of a document that has this number; None if there is none.
 
-        The last one is kept until its document changes: 100,000 rows take seconds to read.
+        The last table is cached until its document changes: 100,000 rows take seconds to read.
         """
         with self.database.reading() as connection:
             last = f"{self.rows.AT_PATH} ORDER BY passages.id DESC LIMIT 1"
@@ -271,8 +271,8 @@ class Store(VectorStore):
     ) -> Surroundings:
         """Return up to ``most`` characters of a document before and after ``passage[start:end]``, from whole words.
 
-        What two passages share is there once, and a blank line stands between pages and rows. If the document no longer
-        has the passage, or has it more than once on that page or in that row, there is only the passage itself.
+        Text that two passages share is not repeated, and a blank line stands between pages and rows. If the document no
+        longer has the passage, or has it more than once on that page or in that row, only the passage itself is used.
         """
         before, quote, after = passage[:start], passage[start:end], passage[end:]
         path = sha256 = None
@@ -298,8 +298,8 @@ class Store(VectorStore):
     def text_of(self, path: bytes, page: int | None, most: int) -> tuple[str, bool]:
         """Return up to ``most`` characters of a file or of one of its pages, and whether that is all.
 
-        What two passages share is there once, and a blank line stands between pages and rows. Without passages it is
-        "".
+        Text that two passages share is not repeated, and a blank line stands between pages and rows. The text is "" if
+        there are no passages.
         """
         on_page, values = ("", (path,)) if page is None else (" AND page = ?", (path, page))
         condition = f"{self.rows.AT_PATH}{on_page} ORDER BY passages.id LIMIT {READ_OF_DOCUMENT + 1}"
@@ -309,9 +309,9 @@ class Store(VectorStore):
         return first(text, most), len(passages) <= READ_OF_DOCUMENT and len(text) <= most
 
     def embedded(self, texts: Iterable[str]) -> dict[str, Vectors]:
-        """Return the vector of each text, a new one embedded once.
+        """Return the vector of each text; only texts that are new to the store are embedded.
 
-        Hundreds of new vectors are kept while more are to be embedded: an interrupted run embeds no text twice.
+        New vectors are saved by the hundreds, so that an interrupted sync does not start over.
         """
         hashes = {text: text_hash(text) for text in texts}
         with self.database.reading() as connection:
@@ -334,12 +334,12 @@ class Store(VectorStore):
         return {text: found[hash_] for text, hash_ in hashes.items()}
 
     def _files_of(self, connection: Any, condition: str, *values: object) -> dict[int, File]:
-        """Return the document of each passage that meets a condition in SQL, by the passage's id, in its order."""
+        """Return the document of each passage that meets an SQL condition, by the passage's id, in SQL's order."""
         query = f"{_FILES} WHERE {condition}".replace("?", self.rows.MARK)
         return {id_: (document, path, sha256) for id_, document, path, sha256 in connection.execute(query, values)}
 
     def _passages(self, connection: Any, condition: str, *values: object) -> list[tuple[Document, File]]:
-        """Return the passages that meet a condition in SQL, in its order, with their documents."""
+        """Return the passages that meet an SQL condition, in SQL's order, with their documents."""
         files = self._files_of(connection, condition, *values)
         passages = self.rows.get_passages(connection, list(files))
         return [(passages[id_], file) for id_, file in files.items()]
@@ -349,7 +349,7 @@ class Store(VectorStore):
         return int(embed_query(self.model, "dimension").shape[1])
 
     def make_room(self, connection: Any) -> None:
-        """Record the model of a library that was never filled: processes that write side by side could not."""
+        """Record the model of a library that was never filled, as processes that write concurrently cannot do so."""
         if not self.rows.made_with(connection).embedding:
             self.rows.make_room_for(connection, self.model.name, self._dimension())
 
@@ -370,7 +370,7 @@ class Store(VectorStore):
             )
 
     def _check_dimension(self, vectors: Vectors, dimension: int) -> None:
-        """Raise ``OtherDimensionError`` unless vectors have the store's dimension, and tell the next sync."""
+        """Raise ``OtherDimensionError`` unless vectors have this dimension; mark the store for the next sync then."""
         given = vectors.shape[1]
         if given == dimension:
             return

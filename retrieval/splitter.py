@@ -108,7 +108,7 @@ def _find(text: str, piece: str, end: int, overlap: int) -> int:
 
 @lru_cache(maxsize=8)
 def _splitter(settings: SplitSettings) -> "RecursiveCharacterTextSplitter":
-    """Split at the first separator that will do; a word is cut only if it is longer than a passage.
+    """Return the splitter for these settings; it cuts a word only if it is longer than a passage.
 
     Lines and sentences are one level, so that a heading stays with the sentences below it. A line of cells that is
     longer than a passage is cut between cells.

@@ -1,4 +1,4 @@
-"""What a store keeps of a library, how its settings changed, and what it is asked for its queue and its uploads."""
+"""What a store keeps of a library, how its settings changed, and the protocols of its queue and its uploads."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -22,7 +22,7 @@ LARGEST_SENT = 50_000_000  # bytes of a file that is sent to other machines; a l
 
 
 def path_of(path: bytes) -> Path:
-    """Return a path that a store keeps, as bytes since a file's name need not be text."""
+    """Return the path that a store keeps as bytes, since a file's name need not be text."""
     return Path(os.fsdecode(path))
 
 
@@ -58,7 +58,7 @@ class Roots:
 
 @dataclass(frozen=True)
 class Record:
-    """What is known of a file; ``id`` is 0 for a new one."""
+    """What is known of a file; ``id`` is 0 for a new one, ``sha256`` None for one that must be read again."""
 
     path: bytes
     sha256: str | None = None
@@ -73,9 +73,9 @@ class Record:
 
 @dataclass(frozen=True)
 class Made:
-    """What a library's passages were made with; nothing of one that was never filled.
+    """The model and settings that a library's passages were made with; empty if it was never filled.
 
-    ``dimension`` is 0 where the model of this name gives vectors of another length now.
+    ``dimension`` is also 0 if the model of this name gives vectors of another length now.
     """
 
     embedding: str
@@ -84,7 +84,7 @@ class Made:
 
 
 def made_of(meta: Mapping[str, str]) -> Made:
-    """Return what a store's metadata say. Raises ``ValueError`` for what is no number."""
+    """Return the `Made` that a store's metadata record. Raises ``ValueError`` for an invalid number."""
     splitter = {key: int(meta[key]) for key in ("chunk_size", "overlap") if key in meta}
     return Made(meta.get("embedding", ""), int(meta.get("dimension", 0)), splitter)
 
@@ -105,8 +105,9 @@ class SplitFile:
 class Job:
     """A file that this process has taken from a queue, to read it.
 
-    ``content`` is given where the file itself is on another machine, but for an upload, whose bytes are in `KeptFiles`.
-    ``deaths`` counts the processes that ended while they read it.
+    ``content`` is set if the file is on another machine, but not for an upload, whose bytes are in `KeptFiles`.
+    ``deaths`` counts the processes that died while they read it. ``attempt`` and ``version`` tell whether another
+    process took it, or it changed, meanwhile.
     """
 
     id: int
@@ -155,7 +156,7 @@ class KeptFiles(Protocol):
 
 
 class Uploads(KeptFiles, Protocol):
-    """Those that a store keeps for every machine: see `retrieval.postgres.uploads.PostgresUploads`."""
+    """The uploads that a store keeps for all machines: see `retrieval.postgres.uploads.PostgresUploads`."""
 
     def put(self, path: bytes, content: bytes) -> None: ...
     def keep(self, path: bytes, upload: Upload, content: bytes) -> None: ...
@@ -168,8 +169,8 @@ class Uploads(KeptFiles, Protocol):
 class Surroundings:
     """A quote, and the text of its document ``before`` and ``after`` it.
 
-    ``path`` is the document's file, and ``sha256`` its hash when it was indexed; both are None where the passage is of
-    no file, or of none that the library still has.
+    ``path`` is the document's file, and ``sha256`` its hash when it was indexed; both are None if the passage is from
+    no file, or from one that the library no longer has.
     """
 
     before: str
@@ -180,7 +181,7 @@ class Surroundings:
 
 
 def changes(made: Made, model: Model, settings: SplitSettings) -> list[str]:
-    """Return a sentence for each setting that is not as recorded; nothing has changed where nothing is recorded."""
+    """Return a sentence for each setting that differs from the recorded one; none if nothing is recorded."""
     reasons = []
     if made.embedding and made.embedding != model.name:
         reasons.append(f"The embedding model changed from {made.embedding} to {model.name}")

@@ -82,7 +82,7 @@ class SyncReport:
 
 @dataclass
 class VerifyReport:
-    """The result of a check: sentences on the damage that was repaired (``repairs``), and that was not."""
+    """The result of a check: sentences on damage that was repaired (``repairs``), or was not (``problems``)."""
 
     passages: int
     documents: int
@@ -94,7 +94,7 @@ _OVERHEAD = 1_000  # bytes: the fixed cost of a file
 
 
 class TimeEstimate:
-    """Report progress with the time left, by the files' sizes; the caller counts ``passages``."""
+    """Reports progress and the time left, estimated by the files' sizes; the caller counts ``passages``."""
 
     def __init__(self, files: Sequence[tuple[Path, int]], progress: Progress | None) -> None:
         """Start the clock for files with their sizes in bytes."""

@@ -1,4 +1,4 @@
-"""What the columns of a table hold: figures with their unit, dates, times, durations or texts, as they are written."""
+"""Recognise what the columns of a table hold: figures with a unit, dates, times, durations or texts."""
 
 import re
 from collections import Counter
@@ -14,7 +14,7 @@ from grounding.language import SURE, language_of
 from grounding.notes import MARKED
 from grounding.stems import stem
 
-FIGURE = re.compile(  # -$5 and ($5) are as $-5
+FIGURE = re.compile(  # -$5 and ($5) mean $-5
     r"(?P<before>[-−(]?)(?P<currency>[$€£¥]|[A-Z]{3}(?=\s))?\s*(?P<sign>[-+−(]?)\s*(?P<figure>[\d.,'’\s]*\d)"
     r"(?P<power>[Ee][-+]?\d{1,2})?\)?\s*"
     rf"(?P<unit>[%$€£¥]|(?!{RAISED_DIGITS})[^\W\d]{{1,12}}\.?)?\)?"
@@ -23,7 +23,7 @@ POINTS_THOUSANDS = frozenset("de es it nl pt da tr id".split())  # languages tha
 THOUSANDS = re.compile(r"[^,]*\d(,\d{3})+(?!\d)[^,]*")
 POINTS = re.compile(r"[1-9]\d{0,2}(\.\d{3})*|0")
 GROUPING = {".": re.compile(r"[,'’\s]"), ",": re.compile(r"[.'’\s]")}
-# Of thousands, in India also of hundreds of them: 31.12.2020 is no figure.
+# Digits in groups of three, in India also of two: 31.12.2020 is no figure.
 GROUPED = {
     mark: re.compile(rf"(?:\d*|\d{{1,3}}(?:{apart.pattern}\d{{2,3}})*{apart.pattern}\d{{3}})(?:[{mark}]\d+)?")
     for mark, apart in GROUPING.items()
@@ -38,13 +38,13 @@ IN_BRACKETS = re.compile(r"\(([^()]+)\)")
 UNIT = re.compile("[A-Z]{3}|[%$€£¥]|kWh|km²|m²")
 LONGEST_FIGURE, LONGEST_DAY = 50, 30  # characters of a cell
 SAMPLE = 1_000  # different cells that tell of what kind a column is
-TYPED = 0.9  # of a column's cells, from which it is one of numbers, or of dates
+TYPED = 0.9  # share of a column's cells that are numbers, or dates, from which the column is of that kind
 
 Kind = Literal["number", "date", "text"]
 
 
 class Column(NamedTuple):
-    """A column: as the document names it, as a query does, what it holds, and how it writes a figure, such as £{}."""
+    """A column: its ``name`` in the document, its ``key`` in a query, and the ``form`` of its figures, such as £{}."""
 
     name: str
     key: str
@@ -54,25 +54,25 @@ class Column(NamedTuple):
     decimals: int = 0
 
     def text_of(self, value: float) -> str:
-        """Return a figure with the column's unit, decimal mark, and at least so many decimals as each of its cells."""
+        """Return a figure with the column's unit and decimal mark, and at least ``decimals`` decimals."""
         whole, _, part = figure_text(abs(value)).partition(".")
         part = part.ljust(self.decimals, "0")
         return ("-" if value < 0 else "") + self.form.format(f"{whole}{self.mark}{part}" if part else whole)
 
 
 def usual_mark(columns: Iterable[tuple[str | None, ...]], text: str) -> str:
-    """Return what stands before the decimals of a table's figures, as its other columns or its language have it."""
+    """Return the decimal mark of a table, by its columns and its language, for columns that leave it open."""
     samples = map(_sample, columns)
     has_comma = any(decimal_mark(one) == "," and all(number(cell, ",") is not None for cell in one) for one in samples)
     return "," if has_comma or language_of(text, SURE) in POINTS_THOUSANDS else "."
 
 
 def kind_of(cells: Sequence[str | None], marks: Container[str] = (), usual: str = ".") -> tuple[Kind, list[Any]]:
-    """Return of what kind a column is, and the values of its cells, None where there is none of that kind.
+    """Return the kind of a column and the values of its cells; None for a cell without a value of that kind.
 
-    A mark behind a cell's figure does not count; a raised figure is one where it is among ``marks``. Figures of several
-    units, as 900 MB and 2 GB, are texts, but 1 h 15 min is one of 75 min. A dash counts as an empty cell. ``usual``
-    stands before the decimals where all figures are as 1.234.
+    A footnote's mark behind a figure is ignored; a raised number is such a mark if it is among ``marks``. Figures in
+    several units, as 900 MB and 2 GB, are texts, but 1 h 15 min is 75 minutes. A dash counts as an empty cell.
+    ``usual`` is the decimal mark if the figures leave it open, as 1.234 does.
     """
     sample = _sample(cells)
     mark = decimal_mark(sample, usual)
@@ -96,9 +96,9 @@ def kind_of(cells: Sequence[str | None], marks: Container[str] = (), usual: str 
 
 
 def form_of(name: str, cells: Iterable[str | None], usual: str) -> tuple[str, str, int]:
-    """Return how most cells write a figure, with what stands before its decimals, and how many each has at least.
+    """Return the form of most figures, their decimal mark, and the least number of decimals in a cell.
 
-    Where they have no unit it is that in brackets behind the column's name.
+    If the figures have no unit, the form has the one in brackets behind the column's name.
     """
     sample = _sample(cells)
     if not _have_one_unit(sample):
@@ -126,7 +126,7 @@ def _distinct(cells: Iterable[str | None]) -> Iterator[str]:
 
 
 def _have_one_unit(cells: Iterable[str]) -> bool:
-    """True if all cells that are figures with a unit have one, such as day and days, or are ordinals."""
+    """True if all figures that have a unit have the same one, as day and days are, or are ordinals."""
     matches = (FIGURE.fullmatch(cell) for cell in cells if len(cell) <= LONGEST_FIGURE)
     units = {(match["unit"] or match["currency"] or "").casefold().rstrip(".") for match in matches if match} - {""}
     shortest = min(units, key=len, default="")
@@ -135,7 +135,7 @@ def _have_one_unit(cells: Iterable[str]) -> bool:
 
 
 def decimal_mark(cells: Iterable[str], usual: str = ".") -> str:
-    """Return what stands before the decimals of a column's figures: ``.`` or ``,``, as usual where all are as 1.234."""
+    """Return the decimal mark of a column's figures, ``.`` or ``,``; ``usual`` if they leave it open, as 1.234 does."""
     mark = "."
     matches = (FIGURE.match(cell) for cell in cells if len(cell) <= LONGEST_FIGURE)
     figures = [match["figure"] for match in matches if match]  # a unit may end with a point
@@ -163,13 +163,13 @@ def number(cell: str, mark: str) -> float | None:
 
 
 def minutes(cell: str) -> float | None:
-    """Return how many minutes a cell such as 45 min, 1 h or 1 h 15 min says."""
+    """Return the minutes in a cell such as 45 min, 1 h or 1 h 15 min; None if it is no duration."""
     match = DURATION.fullmatch(cell) if any(map(str.isdecimal, cell)) else None
     return 60 * float(match[1] or 0) + float(match[2] or 0) if match else None
 
 
 def is_day_first(cells: Iterable[str]) -> bool | None:
-    """Return whether the days of a column such as 05.04.2021 begin with the day; None if nothing tells."""
+    """Return whether the dates of a column, such as 05.04.2021, begin with the day; None if nothing tells."""
     for match in filter(None, map(NUMERIC.search, cells)):
         if match[2] == "." or int(match[1]) > 12:
             return True
@@ -179,7 +179,7 @@ def is_day_first(cells: Iterable[str]) -> bool | None:
 
 
 def day(cell: str, day_first: bool | None) -> str | None:
-    """Return the one day that a cell states, as YYYY-MM-DD; ``day_first`` tells which of two readings it is."""
+    """Return the date in a cell as YYYY-MM-DD, read by ``day_first``; None unless exactly one date is possible."""
     full = [one for one in dates(cell) if one.year and one.month and one.day] if len(cell) <= LONGEST_DAY else []
     if day_first is not None and (match := NUMERIC.search(cell)):
         full = [one for one in full if one.day == int(match[1 if day_first else 3])]
@@ -187,7 +187,7 @@ def day(cell: str, day_first: bool | None) -> str | None:
 
 
 def clock(cell: str, parts: int) -> str | None:
-    """Return a time of so many parts, as hours, minutes and seconds, with two digits for each."""
+    """Return a time of two or three parts as HH:MM or HH:MM:SS; None for any other cell."""
     match = CLOCK.fullmatch(cell)
     if not match or (match[3] is None) == (parts == 3):
         return None
@@ -196,7 +196,7 @@ def clock(cell: str, parts: int) -> str | None:
 
 
 def figure_text(value: object) -> str:
-    """Return a figure with at most two decimals, or three significant digits; a text as it is."""
+    """Return a figure with at most two decimals, below 1 with three significant digits; a text as it is."""
     if not isinstance(value, float):
         return str(value)
     rounded = round(value, 2) if abs(value) >= 1 else float(f"{value:.3g}")

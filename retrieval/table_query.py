@@ -1,4 +1,4 @@
-"""One SELECT over all rows of a table, which can neither change nor reach anything else."""
+"""Run one SELECT over all rows of a table, which can neither change nor reach anything else."""
 
 import re
 import sqlite3
@@ -23,7 +23,7 @@ SECONDS = 2.0  # of a query
 LONGEST_QUERY = 1_000  # characters
 LONGEST_VALUE = 10_000_000  # bytes
 ALLOWED = frozenset("count sum avg total min max round abs lower upper length coalesce substr like".split())
-# A text, or the name of the table, for which the query may have the words of its title.
+# A string, or the name of a table, for which the query may use the words of the table's title.
 TITLE = re.compile(
     r"('(?:[^']|'')*')|\bFROM(?!\s+data\b)(?:\s+(?!JOIN\b)[\w.-]+)+?(?=\s+(?:WHERE|GROUP|ORDER|LIMIT)\b|\s*(?:[;)]|$))",
     re.IGNORECASE,
@@ -36,10 +36,10 @@ class QueryError(Exception):
 
 @dataclass(frozen=True)
 class Found:
-    """What a query found: a text for each row of its result, and the numbers of the table's rows that carry it.
+    """What a query found: a text for each row of its result, and the numbers, from 0, of the table's rows behind it.
 
     ``is_computed`` says that the result is a count, a sum or the like, rather than rows of the table; ``is_figure``
-    that it is one or several figures.
+    says that it has figures only.
     """
 
     sql: str
@@ -61,7 +61,7 @@ def run(table: Table, query: "exp.Select") -> Found:
 
 
 def parsed(written: str, table: Table) -> "exp.Select":
-    """Return the one SELECT over one table that the text is. Raises `QueryError`."""
+    """Parse a text as one SELECT from the table. Raises `QueryError` for any other text."""
     import sqlglot  # a tenth of a second, which only questions of tables cost
     from sqlglot import errors, exp
 
@@ -94,7 +94,7 @@ def parsed(written: str, table: Table) -> "exp.Select":
 
 
 def _ordered_text(query: "exp.Select", table: Table) -> str:
-    """Return the column of texts that the query adds up, or whose most or least it takes; none is ""."""
+    """Return a column of texts that the query adds up or takes the greatest or least of; "" if there is none."""
     from sqlglot import exp
 
     of_texts = {column.key for column in table.columns if column.kind == "text"}
@@ -105,9 +105,9 @@ def _ordered_text(query: "exp.Select", table: Table) -> str:
 
 
 def only_rows(query: "exp.Select", column: str, cells: Sequence[str]) -> str:
-    """Return the query of the rows alone in which the column has one of these cells; so are its extremes.
+    """Restrict a query, and each maximum or minimum in it, to rows with one of these cells in a column; return the SQL.
 
-    Of two rows, that with a lower figure than the other becomes the row with the lowest: so the figure is shown.
+    A query for the row with a lower figure than another's orders both rows instead, so that the figure is shown.
     """
     from sqlglot import exp
 
@@ -142,7 +142,7 @@ def _rows_found(connection: sqlite3.Connection, table: Table, query: "exp.Select
     if order and most is not None and _names_groups(table, shown):
         raise QueryError("It orders rows, where it names what several rows share: group them.")
     by = [one for one, _ in order]
-    # Of several that are named by their cells, the answer says which it is.
+    # If the condition lists several cells, the answer says which of them a row has.
     among = [one.this for each in _parts(query, "where") for one in each.find_all(exp.In)]
     shown = [one for one in [*shown, *among, *by] if not isinstance(one, exp.Star)]
     selected = _of_rows(query, [*by, *shown])
@@ -186,7 +186,7 @@ def _names_groups(table: Table, shown: "Sequence[exp.Expression]") -> bool:
 
 
 def _of_rows(query: "exp.Select", shown: "Sequence[exp.Expression]") -> "exp.Select":
-    """Return the query of the numbers of the rows that a query reads, and of these expressions. Raises `QueryError`."""
+    """Return a query for the numbers of the rows that a query reads, and for ``shown``. Raises `QueryError`."""
     from sqlglot import exp
 
     source = query.args["from_"].this.copy()
@@ -210,7 +210,7 @@ def _order(query: "exp.Select") -> "list[tuple[exp.Expression, bool]]":
 
 
 def _named(query: "exp.Select", one: "exp.Expression") -> "exp.Expression":
-    """Return what a query orders or groups by, where it names that by an alias or a place. Raises `QueryError`."""
+    """Return the expression that a query orders or groups by, also by alias or position. Raises `QueryError`."""
     from sqlglot import exp
 
     shown = query.expressions
@@ -258,7 +258,7 @@ def _computed(connection: sqlite3.Connection, table: Table, query: "exp.Select")
 
 
 def _value_text(table: Table, one: "exp.Expression", value: object) -> str:
-    """Return a value, a figure as the columns write theirs that it is added up, compared or averaged from."""
+    """Return a value as text, a figure in the form of the column that it is summed, compared or averaged from."""
     from sqlglot import exp
 
     plain = (exp.Sum, exp.Avg, exp.Max, exp.Min, exp.Round, exp.Abs, exp.Coalesce)

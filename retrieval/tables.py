@@ -31,8 +31,8 @@ RESERVED = frozenset(
 class Table:
     """A table row by row: its cells as they are written, their values, and the passage in which each row begins.
 
-    ``number`` is that of the table in its document, ``rows`` those of its rows there. ``notes`` are below it, each by
-    the mark that cells have: its passage, and where it begins and ends there.
+    ``number`` is the table's in its document, and ``rows`` has its rows' numbers there. ``notes`` maps the marks in
+    cells to the notes below the table: a note's passage, and where it begins and ends there.
     """
 
     source: str

@@ -132,12 +132,12 @@ def numbered(kind: str, numbers: Sequence[int]) -> str:
 
 
 AFTER_NAME, BETWEEN_CELLS = ": ", " | "
-LONGEST_NAME = 80  # characters of a column's
-MOST_ADDED = 20_000_000  # characters that a file's names of columns may add: with more, its tables stay as they are
+LONGEST_NAME = 80  # characters of a column's name
+MOST_ADDED = 20_000_000  # characters that column names may add to a file; with more, its tables stay as they are
 
 
 def column_name(text: str) -> str:
-    """Return what a column is called in its rows, which ends where the first ``AFTER_NAME`` of a cell stands."""
+    """Return a column's name as it is written before cells, without ``AFTER_NAME`` and ``BETWEEN_CELLS`` in it."""
     plain = shortened_in_the_middle(plain_title(text), LONGEST_NAME)
     return plain.replace(AFTER_NAME, " ").replace(BETWEEN_CELLS, " ")
 

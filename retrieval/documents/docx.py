@@ -34,7 +34,7 @@ _RENAMED = {**dict.fromkeys(_TRANSPARENT, "smartTag"), "cr": "br", "ptab": "tab"
 _PLAIN_TABLES = ("", "TableNormal", "TableGrid", "TableGridLight")  # styles that set no row apart
 _ON = ("1", "true", "on")
 _HEXADECIMAL = re.compile(r"[0-9A-Fa-f]{1,8}")
-_FIRST_ROW = 0x20  # of the flags in older documents
+_FIRST_ROW = 0x20  # the flag ``firstRow`` in older documents
 _DAMAGED = "is damaged: open it in Word or LibreOffice and save it anew as DOCX"
 
 
@@ -85,7 +85,7 @@ def text_only(parts: Mapping[str, Element]) -> io.BytesIO:
 
 
 class _NoTypeBuilder(TreeBuilder):
-    """Refuse a document type: it can declare entities, which expand or refer to other files."""
+    """A builder that refuses a document type, which can declare entities that expand or refer to other files."""
 
     def doctype(self, name: str, pubid: str | None, system: str | None) -> None:
         """Raise ``ParseError``; called by the parser for a document type."""

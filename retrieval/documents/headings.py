@@ -1,4 +1,4 @@
-"""Find the headings in the text of a file, and what a passage has above it."""
+"""Find the headings in the text of a file, and those above a passage."""
 
 import re
 from bisect import bisect_right
@@ -10,7 +10,7 @@ from typing import NamedTuple
 from core.passages import LONGEST_HEADING, LONGEST_TITLE, SEPARATOR
 from core.text import shortened_in_the_middle
 
-MOST_HEADINGS = 100_000  # of a section; with more, which need megabytes to report, it counts as one without
+MOST_HEADINGS = 100_000  # of a section; more take megabytes to report, and the section then counts as without any
 DEEPEST = 9  # level
 _LINK = re.compile(r"!?\[([^\[\]]*)\](?:\([^()\s]*\)|\[[^\[\]]*\])")
 _MARKUP = re.compile(r"[`*]+|\{#[^{}]*\}$|[ \t]#+$")
@@ -71,7 +71,7 @@ class Outline:
     def above(self, offset: int, end: int) -> str:
         """Return the headings above the body of a passage, joined by `` > ``; "" without any.
 
-        Headings that the passage begins with are above its body. One that is the document's title is left out.
+        Headings that the passage begins with count as above its body. A heading equal to the title is left out.
         """
         last = bisect_right(self._starts, offset) - 1
         position = max(offset, self._headings[last].end) if last >= 0 else offset
@@ -98,7 +98,7 @@ _UNDERLINE = re.compile(r"([=\-`:.'\"~^_*+#])\1{2,}[ \t]*$")
 
 
 def _marked_headings(text: str, mark: re.Pattern[str], block_mark: re.Pattern[str]) -> Iterator[Heading]:
-    """Yield the lines that begin with a mark, outside of blocks: one ends with the mark that begins it, or a bare."""
+    """Yield the lines that begin with ``mark``, outside blocks, which end with their opening mark or ``#+end_``."""
     block = ""
     for start, line in lines_of(text):
         if match := block_mark.match(line):
@@ -108,7 +108,7 @@ def _marked_headings(text: str, mark: re.Pattern[str], block_mark: re.Pattern[st
 
 
 def rst_headings(text: str) -> Iterator[Heading]:
-    """Yield the lines with a line of punctuation of at least their length below; levels are in order of appearance."""
+    """Yield the lines underlined by punctuation at least as long; levels follow the order in which styles appear."""
     levels: dict[tuple[str, bool], int] = {}
     older = before = (0, "")
     for start, line in lines_of(text):

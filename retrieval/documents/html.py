@@ -32,7 +32,7 @@ def page_date(page: "Tag") -> str | None:
         stated.setdefault(str(name).lower(), str(meta["content"]))
     data = "\n".join(script.get_text() for script in page.find_all("script", type="application/ld+json", limit=10))
     linked = (match[1] for name in _LINKED_DATA if (match := name.search(data)))
-    articles = page.find_all("article", limit=2)  # of several none is the page itself
+    articles = page.find_all("article", limit=2)  # if there are several, none is the page itself
     time = articles[0].find("time", datetime=True) if len(articles) == 1 else None
     return stated_day(*map(stated.get, _NAMES), *linked, time and time["datetime"])
 
@@ -53,7 +53,7 @@ _ITEMS = ("li", "dt", "dd", "tr", "caption", "summary", "legend")
 # Layout marks: control characters, which cleaning removes from the page's own strings.
 _LINE, _BLOCK, _KEPT = "\x01", "\x02", "\x03"
 _CELL_END, _ITEM, _ITEM_END, _HEADING_END = "\x04", "\x05", "\x06", "\x07"
-_CELL_LINE = "\x14"  # of lines and blocks in a cell of a row, which stays on one line
+_CELL_LINE = "\x14"  # for lines and blocks within a table cell, as a row stays on one line
 _MAIN = 0.3  # share of the page's text that its main part must have to be used alone
 _SPACE = re.compile(r"\s+")
 # Where headings of the levels 1 to 6 begin; each stands beside a mark of a block, and so changes no layout.
@@ -92,7 +92,7 @@ def declared_encoding(data: bytes) -> str | None:
 
 
 def read_page(text: str) -> Loaded:
-    """Read a page: a blank line between paragraphs, headings on the line above theirs, a table's row on a line.
+    """Read a page: with a blank line between paragraphs, each heading directly above its text, and one line per row.
 
     Raises ``ValueError``, whose message completes a sentence that begins with the file's name.
     """
@@ -230,7 +230,7 @@ def _separator(marks: str) -> str:
     if not marks.replace(_CELL_LINE, "").strip():
         return " / "
     last = marks.rpartition(_ITEM_END)[2]
-    if _CELL_END in last and _ITEM not in last:  # where a row begins, it ends an empty cell
+    if _CELL_END in last and _ITEM not in last:  # otherwise an empty cell ends where a row begins
         return " | "
     block = continues = False
     for mark in marks:

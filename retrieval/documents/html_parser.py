@@ -1,4 +1,4 @@
-"""Parse a web page in linear time, however its tags are left open, and end those that need no end tag in HTML."""
+"""Parse a web page in linear time, however many tags are left open, and end those whose end tag HTML makes optional."""
 
 from collections import Counter
 from typing import Any
@@ -11,9 +11,9 @@ _SCANS = 16  # plus so many times the length of the page
 _CELL = ("td", "th", "p")
 _ROW = (*_CELL, "tr", "caption")
 _GROUP = (*_ROW, "thead", "tbody", "tfoot")
-# The tags that another one ends, in the same table.
+# The open tags that a start tag ends, within the same table.
 _ENDED = {"p": ("p",), "td": _CELL, "th": _CELL, "tr": _ROW, **dict.fromkeys(("thead", "tbody", "tfoot"), _GROUP)}
-_TAG_COST = 8  # times a scan for the end of a start tag is slower than one for a comment's
+_TAG_COST = 8  # a scan for the end of a start tag is so many times slower than for the end of a comment
 
 
 def parse_page(text: str) -> BeautifulSoup:
@@ -25,10 +25,10 @@ def parse_page(text: str) -> BeautifulSoup:
 
 
 class _Page(BeautifulSoup):
-    """A tree that a string is put into in constant time, however deep; its cells and paragraphs end by themselves."""
+    """A tree that takes a string in constant time at any depth, and ends open cells, rows and paragraphs itself."""
 
     def reset(self) -> None:
-        self._open: list[str] = []  # those of tables, and paragraphs
+        self._open: list[str] = []  # open tags of tables and paragraphs
         super().reset()
 
     def pushTag(self, tag: Tag) -> None:  # noqa: N802 - as Beautiful Soup names it
@@ -47,7 +47,7 @@ class _Page(BeautifulSoup):
         return super().handle_starttag(name, *arguments, **named)
 
     def _linkage_fixer(self, el: Tag) -> None:
-        """Leave out a search of all parents for what follows a new string: while a page is parsed nothing does."""
+        """Do nothing: Beautiful Soup would search all parents for what follows a string; while parsing nothing does."""
 
 
 class _Parser(BeautifulSoupHTMLParser):

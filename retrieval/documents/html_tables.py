@@ -1,4 +1,4 @@
-"""Find the heads of a page's tables, and the name of the column that each cell stands in."""
+"""Find the header rows of a page's tables, and the column name of each cell."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -11,7 +11,7 @@ from retrieval.documents.headings import plain_title
 if TYPE_CHECKING:
     from bs4 import Tag
 
-    Row = list[Tag]  # the cell in each column, which may be one of an earlier row that reaches down
+    Row = list[Tag]  # the cell in each column, which may belong to an earlier row and span this one
 
 CELLS = ("td", "th")
 _BOLD = ("b", "strong")
@@ -19,17 +19,17 @@ _DIGIT = re.compile(r"\d")
 _GROUPS = ("thead", "tbody", "tfoot")
 _WIDEST = 1_000  # columns that a cell may span, as in HTML's standard
 _TALLEST = 65_534  # rows likewise
-_MOST_SPANNED = 200_000  # columns of all rows of a table that cells may reach into
-_LONGEST_BOLD = 300  # characters: a longer cell is no head for being bold
-_UNMARKED = 3  # columns that a table needs to have heads that nothing marks: of two, the first may be labels
+_MOST_SPANNED = 200_000  # columns, summed over all rows of a table, that spanning cells may fill
+_LONGEST_BOLD = 300  # characters: a longer bold cell makes no header
+_UNMARKED = 3  # least number of columns for a header that nothing marks: of two, the first may hold labels
 
 
 class ColumnNames:
     """The names of the columns of all tables below a tag; ``text_of`` gives a cell's visible text.
 
-    Heads are the rows in ``thead``, else the first rows of ``th`` alone, else a first row in bold, else one of words
-    above a column of numbers. ``before`` is what is to be said before a cell's text, by the id of a cell in a row below
-    heads: ``column: ``, after the cells that reach into its row. ``heads`` are the ids of the rows of names.
+    Header rows are those in ``thead``, else the first rows of only ``th``, else a first row in bold, else a first row
+    of words above a column of numbers. ``before`` maps the id of a cell below them to the text to write before it:
+    ``column: ``, after the earlier rows' cells that span this row. ``heads`` are the ids of the header rows.
     """
 
     def __init__(self, page: "Tag", text_of: Callable[["Tag"], str], is_hidden: Callable[["Tag"], bool]) -> None:
@@ -56,9 +56,9 @@ class ColumnNames:
             self.before |= said
 
     def _said(self, row: "Tag", cells: "Row", names: Sequence[str]) -> Iterator[tuple[int, str]]:
-        """Yield what is to be said before each cell of a row, by the cell's id."""
+        """Yield the id of each cell of a row, with the text to write before the cell."""
         if 1 < len(names) <= len(cells) and len(set(map(id, cells))) == 1:
-            names = ()  # it is the title of the rows below
+            names = ()  # one cell across all columns is the title of the rows below
         reaching: list[str] = []
         seen: set[int] = set()
         for cell, name in zip(cells, chain(names, repeat("")), strict=False):
@@ -73,7 +73,7 @@ class ColumnNames:
                 reaching.append(label + text)
 
     def _head_rows(self, rows: Sequence["Tag"], grid: "Sequence[Row]") -> int:
-        """Return how many rows at the top are heads."""
+        """Return the number of header rows."""
         count = 0
         for row, cells in zip(rows, grid, strict=True):
             own = [cell for cell in cells if cell.parent is row]
@@ -98,7 +98,7 @@ class ColumnNames:
         return any(all(_DIGIT.search(self._text(cell)) for cell in column) for column in zip(*below, strict=True))
 
     def _column_names(self, heads: "Sequence[Row]") -> list[str]:
-        """Return a name for each column: of several rows of heads, those above one another together."""
+        """Return a name for each column, which joins the cells of all header rows."""
         names: list[list[str]] = [[] for _ in range(max(map(len, heads)))]
         for row in heads:
             for column, cell in enumerate(row):
@@ -112,7 +112,7 @@ class ColumnNames:
         if id(cell) not in self._texts:
             hidden = self._is_hidden(cell) or (cell.parent is not None and self._is_hidden(cell.parent))
             text = "" if hidden or cell.find("table") else self._text_of(cell)
-            self._texts[id(cell)] = " ".join(text.split()).removesuffix("|").rstrip()  # the end of the cell itself
+            self._texts[id(cell)] = " ".join(text.split()).removesuffix("|").rstrip()  # the cell's own end mark
         return self._texts[id(cell)]
 
 
@@ -123,9 +123,9 @@ def _rows(table: "Tag") -> Iterator["Tag"]:
 
 
 def _grid(rows: Sequence["Tag"]) -> "list[Row]":
-    """Return for each row what stands in each column; a cell over several columns or rows stands in each of them."""
+    """Return the cell in each column of each row; a cell that spans several columns or rows is in each of them."""
     grid: list[Row] = []
-    reaching: dict[int, tuple[Tag, int]] = {}  # the cell above that reaches into a column, and over how many rows yet
+    reaching: dict[int, tuple[Tag, int]] = {}  # by column: the cell that spans it from above, and how many rows more
     left = _MOST_SPANNED
     for row in rows:
         cells: Row = []

@@ -71,7 +71,7 @@ _READERS: dict[str, Callable[[bytes], Loaded]] = {
     ".docx": lambda data: with_cells(read_docx(data)),
     **dict.fromkeys(
         (".jsonl", ".ndjson"), lambda data: read_jsonl(_decoded(data))
-    ),  # a separator in a string ends no line
+    ),  # not cleaned before, which would end a line at a separator within a string
     **dict.fromkeys((".csv", ".tsv"), lambda data: Loaded(read_csv(_text_of(data)))),
     **dict.fromkeys(
         (".html", ".htm", ".xhtml"), lambda data: with_cells(read_page(decode(data, declared_encoding(data))))
@@ -86,7 +86,7 @@ SUFFIXES = frozenset(_READERS)
 def documents_of(path: Path, loaded: Loaded) -> "list[Document]":
     """Return the sections as LangChain Documents with the metadata ``source``, ``page``, ``row`` and ``date``.
 
-    Where there are any, ``title`` is the document's title and ``headings`` are the section's ``Heading``s.
+    ``title``, the document's, and ``headings``, the section's ``Heading``s, are set only where there are any.
     """
     from langchain_core.documents import Document  # imported here, since the parsing processes do not need it
 
@@ -119,8 +119,8 @@ def read(path: Path) -> bytes:
 def open_document(path: Path) -> int:
     """Open a regular file for reading and return its descriptor.
 
-    A link is refused: a path that was none when it was found may have become one. Raises ``OSError`` for a file that
-    cannot be opened, and ``UnreadableDocument`` for one that is not regular.
+    A link is refused, since a path may have become one after it was found. Raises ``OSError`` for a file that cannot
+    be opened, and ``UnreadableDocument`` for one that is not regular.
     """
     try:
         return open_regular_descriptor(path, follow_links=False)

@@ -1,4 +1,4 @@
-"""What the readers of documents return: a file's sections and what is known of it, or what is shown of a page."""
+"""What the readers of documents return: a file's sections, the place of a quote on a page, or a page's picture."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,9 +6,9 @@ from typing import Any, NamedTuple, Self
 
 from retrieval.documents.headings import MOST_HEADINGS, Heading, first_title
 
-CELLS = "selfrag:cells"  # in a section's and a passage's metadata: the cells of tables that stand in its text
-# The number of its table in the document, that of its row in the table, and where in the text its column's name begins
-# and ends and the cell ends; between the two stand a colon and a space. A name that ends before it begins is none.
+CELLS = "selfrag:cells"  # the key, in a section's and a passage's metadata, of the table cells in its text
+# The numbers of a cell's table and row in the document, and offsets in the text: the begin and end of the column name,
+# which a colon and a space follow, and the end of the cell. Without a name, its end is before its begin.
 Cell = tuple[int, int, int, int, int]
 MOST_PIXELS = 8_000_000  # of a picture
 
@@ -43,13 +43,13 @@ class Loaded:
 
     @classmethod
     def of(cls, text: str, headings: Sequence[Heading], date: str | None = None, title: str = "") -> Self:
-        """Return what was read of a file that is one text; without a ``title`` that is the first heading."""
+        """Return a file with one section; without ``title`` its title is the first heading of the highest level."""
         bounded = tuple(headings) if len(headings) <= MOST_HEADINGS else ()
         return cls([Section(text, headings=bounded)], date=date, title=title or first_title(text, headings))
 
 
 class Rectangle(NamedTuple):
-    """The edges, as shares of the page as it is displayed, from its left and its top."""
+    """Edges as shares of the displayed page, measured from its left and its top."""
 
     left: float
     top: float
@@ -59,9 +59,9 @@ class Rectangle(NamedTuple):
 
 @dataclass(frozen=True)
 class PageQuote:
-    """Where a quote stands on a page of this size in points, as it is displayed: rotated and cropped.
+    """Where a quote stands on a page, with one rectangle per line of text, in the order of the text.
 
-    There is a rectangle for each line of text, in the order of the text.
+    ``width`` and ``height`` are the page's in points, as it is displayed: rotated and cropped.
     """
 
     width: float

@@ -32,7 +32,7 @@ def read_markdown(text: str) -> tuple[str, str, list[Heading]]:
 
 
 def _prose_lines(text: str) -> Iterator[tuple[int, str, bool]]:
-    """Yield each line with its start, and whether it is prose: not of front matter, code or a comment."""
+    """Yield each line's start, the line, and whether it is prose: not front matter, code or a comment."""
     match = _FRONT_MATTER.match(text[:25_000])
     begin = match.end() if match else 0
     fence, comment = "", False
@@ -55,7 +55,7 @@ def _prose_lines(text: str) -> Iterator[tuple[int, str, bool]]:
 
 
 def _headings(text: str) -> Iterator[Heading]:
-    """Yield ATX and setext headings; of a setext paragraph of several lines the last counts."""
+    """Yield ATX and setext headings; of a setext heading of several lines only the last line counts."""
     above: tuple[int, str] | None = None  # the last line of a paragraph
     for start, line, is_prose in _prose_lines(text):
         mark = _ATX.match(line) if is_prose else None
@@ -71,7 +71,7 @@ def _headings(text: str) -> Iterator[Heading]:
 
 
 def _with_names(text: str) -> str:
-    """Return the text with the heads of each table before the cells of its rows, instead of in a row of their own."""
+    """Return the text with the column names of each table before its cells, instead of in a header row."""
     if "|" not in text:
         return text
     lines = list(_prose_lines(text))
@@ -99,7 +99,7 @@ def _with_names(text: str) -> str:
 
 
 def _heads(line: str, below: tuple[int, str, bool]) -> Sequence[str]:
-    """Return the names of the columns if this is the first line of a table, and ``below`` the one that says so."""
+    """Return the column names if ``line`` is the header of a table and ``below`` its delimiter row, else no names."""
     if "|" not in line or "-" not in below[1] or not below[2]:
         return []
     delimiters = _cells(below[1])

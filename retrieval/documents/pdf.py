@@ -194,7 +194,7 @@ def read_pdf(data: bytes) -> Loaded:
 def _pages(data: bytes) -> Pages:
     """Read with pdfium; use pypdf for a file that pdfium cannot open, and to tell broken pages from empty ones.
 
-    pdfium does not report these. Text that pypdf finds on them is not used: pdfium skipped it as it is not visible.
+    pdfium does not report all broken pages. Text that only pypdf finds is not used: pdfium skipped it as not visible.
     """
     from pypdfium2 import PdfiumError
 

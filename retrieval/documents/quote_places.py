@@ -1,8 +1,8 @@
 """Find a quote on a page of a PDF, and draw the page, with pdfium.
 
 A passage is cleaned text: its lines are joined, hyphens at their ends perhaps removed, ligatures and spaces replaced.
-What of a character survives all that, its *letters*, is the same in the quote and on the page, so they are compared.
-The passages of a PDF are of one page each, and so are their quotes.
+What remains of a character after that, its *letters*, is the same in the quote and on the page, and is compared.
+Each passage of a PDF, and so each quote, is from one page.
 """
 
 import ctypes
@@ -18,18 +18,18 @@ from retrieval.documents.loaded import MOST_PIXELS, PagePicture, PageQuote, Rect
 from retrieval.documents.pdf import LIGATURES, LINE_END_HYPHEN
 
 _WIDEST = 4_000  # pixels
-_CHECKED = 2.0  # pixels for a point, in which text must be visible
+_CHECKED = 2.0  # pixels per point of the drawing in which text must be visible
 _CONTRAST = 16  # of 255, between the lightest and the darkest pixel of a word that can be seen
-_EXACT = 1_000_000  # steps in which pdfium, which counts in whole ones, tells a place on the page
+_EXACT = 1_000_000  # steps across the page: pdfium gives places as whole numbers of steps
 _OVERHANG = 0.004  # of the page, by which a glyph may reach beyond its edge
-_GAP = 3.0  # heights of a line, within which its next character is
+_GAP = 3.0  # the widest gap before a line's next character, in line heights
 _LOST = re.compile(r"[\s-]+")
 
 
 class _Glyph(NamedTuple):
-    """A character that stands on the page; ``x`` and ``y`` are of its origin on the baseline.
+    """A character on the page; ``x`` and ``y`` are its origin on the baseline, ``word`` and ``line`` running numbers.
 
-    Lengths are in points, from the left and the top of the page as it is displayed; ``word`` and ``line`` count.
+    Lengths, also of ``box``, are in points from the left and the top of the displayed page.
     """
 
     letters: str
@@ -43,9 +43,9 @@ class _Glyph(NamedTuple):
 def place_quote(data: bytes, page: int, quote: str, before: str = "", after: str = "") -> PageQuote | None:
     """Return where a quote stands on a page, counted from 1.
 
-    ``before`` and ``after`` are the rest of its passage, which tell which one is meant if the page has it more than
-    once. None when unsure: it is not there or more than once, reaches beyond the page, cannot be seen, or shares its
-    lines with other text. Raises ``PdfiumError``.
+    ``before`` and ``after`` are the rest of its passage, which select one of several occurrences. The result is None if
+    the quote is not there, is still ambiguous, reaches beyond the page, cannot be seen, or shares its lines with other
+    text. Raises ``PdfiumError``.
     """
     with _opened(data, page) as opened:
         if opened is None:
@@ -70,7 +70,7 @@ def place_quote(data: bytes, page: int, quote: str, before: str = "", after: str
 
 
 def draw_page(data: bytes, page: int, width: int) -> PagePicture | None:
-    """Return a page ``width`` pixels wide, or less where that is too large a picture; None if there is no such page.
+    """Return a page drawn ``width`` pixels wide, or narrower if that is too large; None if there is no such page.
 
     Raises ``PdfiumError``.
     """
@@ -101,7 +101,7 @@ def _opened(data: bytes, page: int) -> Iterator[Any]:
 
 
 def _glyphs(page: Any) -> list[_Glyph]:
-    """Return the characters on the page that are no white space, as ``pages_by_pdfium`` reads them: none beside it."""
+    """Return the characters other than white space within the page's visible box, as ``pages_by_pdfium`` reads it."""
     from pypdfium2 import PdfPosConv, raw
 
     left, bottom, right, top = page.get_bbox()
@@ -146,7 +146,7 @@ def _letters(text: str) -> str:
 
 
 def _find(glyphs: Sequence[_Glyph], quote: str, before: str, after: str) -> range | None:
-    """Return the range of the quote's glyphs, None unless it is the only one."""
+    """Return the range of the quote's glyphs; None if it is not found, or found at several places."""
     wanted, ahead, behind = map(_letters, (quote, before, after))
     on_page = "".join(glyph.letters for glyph in glyphs)
     starts = [match.start() for match in re.finditer(f"(?={re.escape(wanted)})", on_page)] if wanted else []
@@ -163,7 +163,7 @@ def _find(glyphs: Sequence[_Glyph], quote: str, before: str, after: str) -> rang
 
 
 def _lines(glyphs: Sequence[_Glyph]) -> list[list[_Glyph]]:
-    """Divide the glyphs into lines, where the next glyph does not continue the one before."""
+    """Divide the glyphs into lines; a glyph that does not continue the line begins another."""
     lines: list[list[_Glyph]] = []
     edges = glyphs[0].box
     for glyph in glyphs:
@@ -179,8 +179,8 @@ def _lines(glyphs: Sequence[_Glyph]) -> list[list[_Glyph]]:
 def _continues(line: Rectangle, last: _Glyph, glyph: _Glyph) -> bool:
     """True if a glyph stands beside a line's last one or, in text that runs up or down the page, above or below it.
 
-    It has nearly the same baseline, or it is raised or lowered within the line. pdfium sees the end of a line after
-    raised and lowered characters as well, so its word alone does not end one.
+    It has nearly the same baseline, or it is raised or lowered within the line. pdfium reports the end of a line after
+    raised and lowered characters as well, so a new line number alone does not end the line.
     """
     broken = glyph.line != last.line
     known, box = last.box if broken else line, glyph.box
@@ -208,7 +208,7 @@ def _within(box: Rectangle, width: float, height: float) -> bool:
 
 
 def _covers(lines: Sequence[Rectangle], others: Sequence[_Glyph], quoted: Sequence[_Glyph]) -> bool:
-    """True if a line's rectangle has other text in it; a glyph of the quote drawn twice, for a shadow, is none."""
+    """True if a line's rectangle holds other text than the quote and copies of its glyphs, drawn as a shadow."""
     inside = [other for other in others if other.letters and any(_holds(line, other) for line in lines)]
     return any(not any(one.letters == other.letters and _holds(one.box, other) for one in quoted) for other in inside)
 
@@ -219,11 +219,11 @@ def _holds(box: Rectangle, glyph: _Glyph) -> bool:
 
 
 def _visible(page: Any, glyphs: Sequence[_Glyph]) -> bool:
-    """True if in the place of each word the drawn page is not of one colour.
+    """True if the drawn page has more than one colour where each word stands.
 
-    So text in the colour of its background is not, but the invisible text that OCR lays over a scan is. A row of signs,
-    such as the dots in a table of contents, is one word: pdfium places its characters evenly where the file states
-    their text by itself, and so not exactly.
+    So text in its background's colour is not visible, but the invisible text that OCR lays over a scan is. A row of
+    signs, such as the dots in a table of contents, counts as one word: if the file gives their text separately, pdfium
+    spaces them evenly, and so not exactly where they are.
     """
     scale = _scale(page, _CHECKED)
     bitmap = page.render(scale=scale, grayscale=True)

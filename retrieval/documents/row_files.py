@@ -56,7 +56,7 @@ def _records(text: str, separator: str) -> Iterator[list[str]]:
 
 
 def _read(lines: list[str], separator: str) -> Iterator[list[str]]:
-    """Yield the records of lines; a quote that begins a cell and nothing ends, as in ``"5 inches``, is just a sign."""
+    """Yield the records of lines; a quote mark that opens a cell and is not closed, as in ``"5 inches``, is text."""
     begin = 0
     while begin < len(lines):
         reader = csv.reader(
@@ -67,7 +67,7 @@ def _read(lines: list[str], separator: str) -> Iterator[list[str]]:
             for record in reader:
                 yield record
                 end = begin + reader.line_num
-        except csv.Error:  # at that quote, or at what follows one that ends a cell, which makes the cell longer
+        except csv.Error:  # for an unclosed quote mark, or for text after a closing one, which belongs to the cell
             line = lines[end].rstrip("\n") + "\n"
             (record,) = csv.reader([line], delimiter=separator, skipinitialspace=True)
             if record[-1].endswith("\n"):
@@ -80,7 +80,7 @@ def _read(lines: list[str], separator: str) -> Iterator[list[str]]:
 def find_separator(text: str) -> str:
     """Return the separator for which most records have the same number of cells, at least two.
 
-    Where a comma and another fit as well, it is the other: 12,50;3,20 are two cells.
+    Where a comma and another separator fit equally well, return the other: 12,50;3,20 is two cells.
     """
     sample = text[:_SAMPLE_SIZE]
     best, best_score = ",", (0.0, False, 0)
@@ -98,15 +98,15 @@ def find_separator(text: str) -> str:
 
 
 def _lines_above(records: list[list[str]]) -> int:
-    """Return how many records stand above the header: those with a cell less than usual that begin with #, and a title.
+    """Return how many records stand above the header: comments, then a title.
 
-    A title lacks at least two cells of the usual width, and the cells of some column below the header are all numbers:
-    else a row of data could pass for the header.
+    Comments begin with # and have fewer cells than usual. A title has at least two fewer, and counts only if all cells
+    of some column below the header are numbers: otherwise a row of data could pass for the header.
     """
     widths = [max((at for at, cell in enumerate(record, 1) if cell), default=0) for record in records[:_SAMPLE]]
     usual = max(Counter(widths).items(), key=lambda item: (item[1], item[0]))[0]
     comments = next(at for at, width in enumerate(widths) if width >= usual or not records[at][0].startswith("#"))
-    above = next(at for at, width in enumerate(widths) if at >= comments and width >= usual - 1)  # R names no row names
+    above = next(at for at, width in enumerate(widths) if at >= comments and width >= usual - 1)  # R omits one name
     header, below = records[above][: widths[above]], records[above + 1 : _SAMPLE]
     columns = ([record[at] for record in below if at < len(record) and record[at]] for at in range(len(header)))
     has_names = all(header) and not any(map(_NUMBER.match, header))
@@ -133,7 +133,7 @@ def _header(records: list[list[str]]) -> tuple[list[str], list[list[str]]]:
 
 
 def _are_years(columns: list[int], records: list[list[str]]) -> bool:
-    """True if the first record has several years in order in these columns, and most cells below are none."""
+    """True if the first record has several years in order in these columns, and most cells below are not years."""
     years = [records[0][column] for column in columns]
     below = [record[column] for record in records[1:_SAMPLE] for column in columns if column < len(record)]
     in_order = len(set(years)) > 1 and years in (sorted(years), sorted(years, reverse=True))

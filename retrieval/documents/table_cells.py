@@ -1,4 +1,4 @@
-"""Find the cells of tables in a text whose readers wrote each row on a line, as ``column: value | column: value``."""
+"""Find the cells of tables in a text in which the reader wrote each row as ``column: value | column: value``."""
 
 import json
 from collections.abc import Iterator
@@ -11,11 +11,11 @@ from retrieval.documents.headings import lines_of
 from retrieval.documents.loaded import CELLS, Cell, Loaded, Section
 
 _FEWEST = 2  # cells of a row, and rows of a table; one cell alone is a row if other rows name its column
-_MOST = 5_000_000  # characters of JSON that tell of cells: with more, a text counts as one without tables
+_MOST = 5_000_000  # characters of a text's cells as JSON; with more, it counts as a text without tables
 
 
 def with_cells(loaded: Loaded) -> Loaded:
-    """Return what was read with the places of the cells of its tables."""
+    """Return the file with the places of its table cells, as ``extra[CELLS]`` of each section that has some."""
     sections = []
     for section in loaded.sections:
         cells = list(_cells_of(section))
@@ -28,8 +28,8 @@ def with_cells(loaded: Loaded) -> Loaded:
 def _cells_of(section: Section) -> Iterator[Cell]:
     """Yield the cells of tables, whose rows stand without a blank line or heading between them.
 
-    Another line between them, such as a title across all columns, is no row. A table is left out if a row of it names a
-    column twice: a cell may have been written so as to look like two.
+    Other lines between them, such as a title across all columns, are skipped. A table is left out if one of its rows
+    names a column twice: a cell's text may imitate another cell.
     """
     text = section.text
     if BETWEEN_CELLS not in text:
@@ -52,7 +52,7 @@ def _names(text: str, cells: list[tuple[int, int, int]]) -> list[str]:
 
 
 def _row(begin: int, line: str) -> list[tuple[int, int, int]]:
-    """Return where each cell's name begins and ends, and the cell ends; nothing for a line that is no row."""
+    """Return where each cell's name begins, where it ends, and where the cell ends; [] for a line that is no row."""
     cells: list[tuple[int, int, int]] = []
     begin += len(line) - len(line.lstrip())
     for part in line.strip().split(BETWEEN_CELLS):

@@ -21,7 +21,7 @@ class DocumentsOfPassages:
 
     @classmethod
     def of(cls, snapshot: Snapshot, known: "DocumentsOfPassages | None") -> "DocumentsOfPassages":
-        """Read them, unless what is ``known`` is of the same state: 300,000 take 0.2 s."""
+        """Return ``known`` if its state is the snapshot's, else read the ids: 300,000 take 0.2 s."""
         state = (snapshot.index, snapshot.reached)
         if known and known.state == state:
             return known

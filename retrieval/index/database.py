@@ -46,7 +46,7 @@ class Database:
         self.place = shown(folder)
         self.notes: list[str] = []
         self._path = folder / NAME
-        self._idle: list[sqlite3.Connection] = []  # another list once closed
+        self._idle: list[sqlite3.Connection] = []  # `close` replaces the list
         self._pool_lock = threading.RLock()
         self._writer = threading.RLock()
         self._lock = FileLock(folder / _LOCK_NAME, mode=FILE_MODE, thread_local=False)
@@ -164,7 +164,7 @@ class Database:
                 connection.execute("PRAGMA journal_mode = WAL")
                 connection.execute("BEGIN IMMEDIATE")
                 schema.create(connection)
-                # Versions before this one want a generation.
+                # Older versions require the key "generation".
                 meta = {"format": str(FORMAT), "index": uuid.uuid4().hex, "generation": "0"}
                 connection.executemany("INSERT INTO meta VALUES (?, ?)", meta.items())
                 self._restore_roots(connection)
@@ -179,7 +179,7 @@ class Database:
             self.notes.append("The index had to be created again: all its documents are indexed anew.")
 
     def _check(self) -> None:
-        """Refuse a database of another format or with another schema; bring one of the format before up to date."""
+        """Refuse a database of another format or with another schema; bring one of the previous format up to date."""
         with self._pool_lock:
             self._inode = _inode(self._path)
         with self.reading() as connection:
@@ -199,7 +199,7 @@ class Database:
             raise IndexDamaged(f"The index in {self.place} is damaged.")
 
     def _migrate(self) -> None:
-        """Bring a database of the format before this one up to date, in one transaction."""
+        """Bring a database of the previous format up to date, in one transaction."""
         if not self.writable:
             raise RequestError(
                 f"The index in {self.place} was made by an older version, and the folder is read-only: "
@@ -256,7 +256,7 @@ class Database:
         """Lock a separate file, so that readers are never blocked."""
         path = self.folder / _LOCK_NAME
         with translated(self.folder):
-            create_private(path)  # FileLock would make a folder that was moved away, too
+            create_private(path)  # FileLock would also create a folder that was moved away
             require_regular(path)
             try:
                 self._lock.acquire(timeout=seconds)

@@ -35,7 +35,7 @@ _PASSAGES = (
 
 
 def made_with(connection: sqlite3.Connection) -> Made:
-    """Return what the index's passages were made with."""
+    """Return the model and settings that the index's passages were made with."""
     return Snapshot.of(connection).made
 
 
@@ -61,7 +61,7 @@ def get_records(connection: sqlite3.Connection) -> dict[bytes, Record]:
 
 def put_files(connection: sqlite3.Connection, files: Sequence[SplitFile], vectors: Mapping[str, Vectors]) -> None:
     """Write files with the vectors of their passages' texts, each in place of its old record."""
-    if vectors and not Snapshot.of(connection).dimension:  # a search with other vectors marked it meanwhile
+    if vectors and not Snapshot.of(connection).dimension:  # a search with vectors of another length set it to 0
         set_meta(connection, dimension=len(next(iter(vectors.values()))))
     remove_documents(connection, [file.record.id for file in files if file.record.id])
     for file in files:
@@ -89,10 +89,10 @@ def _read_again(connection: sqlite3.Connection) -> None:
 
 
 def migrate(connection: sqlite3.Connection) -> None:
-    """Bring an index of the format before this one up to date, within the caller's transaction.
+    """Bring an index of the previous format up to date, within the caller's transaction.
 
     The files are read again at the next sync. Until then their passages have no titles and headings, but can be found.
-    Vectors stay, and so do ids. Raises ``IndexDamaged`` for an index that is not as it was made.
+    Vectors and ids stay. Raises ``IndexDamaged`` if the schema or a checksum is wrong.
     """
     if schema.objects_of(connection) != schema.expected_objects(schema.BEFORE):
         raise damaged()
@@ -169,7 +169,7 @@ def _rows(connection: sqlite3.Connection, ids: Sequence[int]) -> Iterator[tuple[
 
 
 def _passage_seal(*values: object) -> int:
-    """Return a passage's checksum; the last three values do not count where all are None, as in older indexes."""
+    """Return a passage's checksum; the last three values are left out if all are None, as in older indexes."""
     return _seal(*(values if any(value is not None for value in values[-3:]) else values[:-3]))
 
 

@@ -15,22 +15,23 @@ from retrieval.index.schema import WORDS
 from retrieval.question_terms import WEIGHTS, idf, terms_of
 
 # FTS5 takes 2 microseconds to rank a match, and 0.1 to list its id. So where the terms of a question occur in many
-# passages, only the matches of the rarest terms are listed, and the best of these by rare terms are ranked by all.
+# passages, only the matches of the rarest terms are listed; the best of these by rare terms are ranked by all terms.
 _RANKED = 10_000  # occurrences of a question's terms up to which FTS5 ranks them all
 _LISTED = 50_000  # matches of the rarest terms that are listed beyond that
 _CANDIDATES = 1_000  # of these are ranked by all terms
-_RARE = 10  # one who may read a part lists a term that at most one in so many of these passages has
-_BLOCKS, _BLOCK = 64, 16  # of passages, evenly spread over those that one may read: in these each term is counted
-_ENOUGH = 100  # candidates of few passages, without which a common term is listed too
+# If only some passages are allowed:
+_RARE = 10  # as many matches are listed as one in so many of these passages
+_BLOCKS, _BLOCK = 64, 16  # number and size of the blocks, evenly spread over them, in which terms are counted
+_ENOUGH = 100  # candidates up to which common terms are listed too, if few passages are allowed
 _MATCHES = "SELECT rowid FROM words WHERE words MATCH ? AND rowid BETWEEN ? AND ? LIMIT ?"
 _BM25 = f"bm25({', '.join(map(str, WEIGHTS))})"
 _COLUMNS = "text, title, heading, pairs"
 
 
 def fts_terms(question: str) -> list[str]:
-    """Return the terms of a question for FTS5, so that none is syntax: see `terms_of`.
+    """Return the terms of a question (see `terms_of`), quoted so that FTS5 takes none as syntax.
 
-    A single character of an unspaced script stands for the pairs that it begins.
+    A single character of an unspaced script matches the pairs that it begins.
     """
     return [f'"{term}"*' if len(term) == 1 and CJK.match(term) else f'"{term}"' for term in terms_of(question)]
 
@@ -44,8 +45,8 @@ def search_keywords(
 ) -> list[tuple[int, float]]:
     """Return the ``count`` best of ``passages`` by BM25 as (id, score), best first; ``only`` are allowed ids, sorted.
 
-    Where the question's terms occur more than 10,000 times, only 1,000 candidates are ranked. Those allowed are ranked
-    as if there were no others: how often a word stands in what one may not read would show in the order.
+    Where the question's terms occur more than 10,000 times, only 1,000 candidates are ranked. With ``only``, terms are
+    counted in these passages alone: else the order would reveal how often a word stands in what one may not read.
     """
     terms = fts_terms(question)
     if not terms:
@@ -66,7 +67,7 @@ def search_keywords(
 
 
 def _rank_among(connection: sqlite3.Connection, terms: Sequence[str], only: Ids) -> list[tuple[int, float]]:
-    """Rank ``only``; the matches of the rarest terms are listed, and how many have one of the others is estimated."""
+    """Rank the passages ``only``: list the matches of the rarest terms, and estimate how many match another term."""
     if len(only) <= _CANDIDATES:
         return _rank_candidates(connection, only.tolist(), dict.fromkeys(terms))
     readable, sums = np.zeros(int(only[-1]) + 1, dtype=bool), np.zeros(int(only[-1]) + 1)
@@ -135,7 +136,7 @@ def _best(sums: npt.NDArray[np.float64]) -> list[int]:
 def _rank_candidates(
     connection: sqlite3.Connection, candidates: Sequence[int], weights: Mapping[str, float | None]
 ) -> list[tuple[int, float]]:
-    """Rank candidates by BM25 with the terms' weights over all passages; None is that over the candidates alone."""
+    """Rank candidates by BM25 with the given weight of each term; None is its weight among the candidates alone."""
     connection.execute(f"CREATE VIRTUAL TABLE temp.few USING fts5 ({WORDS})")
     try:
         marks = ",".join(map(str, candidates))

@@ -18,23 +18,23 @@ class Vectors(BaseModel, frozen=True, extra="ignore"):
     """The checksum and size of the intact vector file, and the point in the index's history that it covers."""
 
     sha256: str
-    size: int = 1 << 62  # bytes; manifests of before lack it
+    size: int = 1 << 62  # bytes; older manifests lack it
     passages: int
     reached: Reached
 
 
 class Words(BaseModel, frozen=True, extra="ignore"):
-    """The checksum of the keyword index in the database, and the point in the index's history that it is of."""
+    """The checksum of the keyword index in the database, and the point in the index's history that it covers."""
 
     seal: int
     reached: Reached
 
 
 class Manifest(BaseModel, frozen=True, extra="ignore"):
-    """A copy of the database's roots, readable when it is damaged, and what is derived from the index of this id.
+    """A copy of the database's roots, readable if that is damaged, and what is derived from the index with this id.
 
-    Paths in ``roots`` are quoted as in a URL, as a file's name need not be text. Links in the roots in
-    ``follow_links`` are followed wherever they lead. ``excluded`` are patterns of files that are left out.
+    Paths are quoted as in a URL, as a file's name need not be text. ``follow_links`` are the roots in which links are
+    followed wherever they lead. ``excluded`` are patterns of files that are left out.
     """
 
     format: int
@@ -62,7 +62,7 @@ def quoted(path: bytes) -> str:
 def write_atomically(path: Path, data: bytes | memoryview) -> None:
     """Replace a file atomically: after a crash it is either the old one or the new.
 
-    Only for the holder of the writer lock: what a writer left that was killed is overwritten.
+    Only for the holder of the writer lock, as it overwrites what a killed writer left.
     """
     partial = path.with_name(f"{path.name}.partial")
     try:

@@ -13,7 +13,7 @@ from retrieval.index.vector_rows import VECTORS, intact_vector, put_spare_vector
 from retrieval.unit_vectors import Vectors
 
 _ROWS = 1_000  # at a time: if a read fails, its rows are tried one by one
-_MAX_UNREADABLE = 200_000  # rows in a row, after which the scan ends
+_MAX_UNREADABLE = 200_000  # consecutive rows, after which the scan ends
 _HIGHEST = 1 << 53  # plausible id
 _ERRORS = (OSError, sqlite3.Error, UnicodeDecodeError, KeyError, TypeError, ValueError)
 _SPARE_VECTORS = "SELECT rowid, hash, vector, seal FROM spare_vectors"

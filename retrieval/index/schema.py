@@ -14,7 +14,7 @@ from core.errors import damaged
 from retrieval.store import Made, Roots, made_of
 
 FORMAT = 3
-BEFORE = FORMAT - 1  # which is brought up to date
+BEFORE = FORMAT - 1  # the previous format, which is brought up to date
 
 WORDS = "text, title, heading, pairs, tokenize = 'porter unicode61'"  # of the keyword index
 
@@ -147,20 +147,20 @@ def objects_of(connection: sqlite3.Connection) -> list[Object]:
 
 @cache
 def expected_objects(version: int = FORMAT) -> list[Object]:
-    """Return the objects of an unchanged index of this version, or of format 2."""
+    """Return the objects of an unchanged index of this format, which may also be the previous one."""
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
         create(connection, version)
         return objects_of(connection)
 
 
 def create(connection: sqlite3.Connection, version: int = FORMAT) -> None:
-    """Create the tables of an index."""
+    """Create the tables of an index in this format, the current or the previous one."""
     for statement in (*_FORMAT_2, *(UPGRADE if version == FORMAT else ())):
         connection.execute(statement)
 
 
 def has_meta_table(objects: list[Object]) -> bool:
-    """True if ``meta`` is the table that every version makes, and so can be read before all else is compared."""
+    """True if ``meta`` is the table that every version makes, so that it can be read before the rest is compared."""
     return [obj for obj in expected_objects() if obj[1] == "meta"] == [obj for obj in objects if obj[1] == "meta"]
 
 
@@ -172,7 +172,7 @@ def are_plain(objects: list[Object]) -> bool:
 _META = ("format", "index", "embedding", "dimension", "chunk_size", "overlap")
 LARGEST = 1 << 16  # numbers in a vector
 # Prefixes of keys of meta, before bytes in hexadecimal: a root's path, whose links are followed, and a pattern of
-# files that are excluded. A column or table of their own would be another format.
+# files that are excluded. A column or table of their own would need a new format.
 _FOLLOW = "follow_links "
 _EXCLUDE = "exclude "
 
@@ -190,7 +190,7 @@ class Reached(BaseModel, frozen=True):
 
 @dataclass(frozen=True)
 class Snapshot:
-    """A consistent read of the index; ``index`` is its id, new when it is rebuilt, ``passages`` their number."""
+    """A consistent read of the index; ``index`` is its id, which a rebuild changes, ``passages`` counts passages."""
 
     connection: sqlite3.Connection
     index: str

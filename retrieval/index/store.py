@@ -58,9 +58,9 @@ class PassageStore(Store):
         self.save_derived()
 
     def settle(self) -> None:
-        """Drop vectors of no passage, and bring the vector file and the manifest up to date."""
+        """Drop spare vectors, and bring the vector file and the manifest up to date."""
         with self.database.reading() as connection:
-            leftover = connection.execute("SELECT 1 FROM spare_vectors LIMIT 1").fetchone()  # of a file that is written
+            leftover = connection.execute("SELECT 1 FROM spare_vectors LIMIT 1").fetchone()  # of files written by now
         if leftover:
             with self.database.writing() as connection:
                 drop_spare_vectors(connection)

@@ -127,7 +127,7 @@ def _new_index(snapshot: Snapshot) -> Index:
 def _catch_up(index: Index, reached: Reached, snapshot: Snapshot) -> bool:
     """Apply the removals and additions since ``reached``; return whether the index now has the right size.
 
-    It has too many vectors where older removals were pruned: they are unknown, but the passages are gone.
+    It has too many vectors if older removals were pruned, since it then keeps vectors of passages that are gone.
     """
     if reached.passage > snapshot.reached.passage:
         return False
@@ -166,7 +166,7 @@ def save_derived(database: Database, vectors: VectorIndex, *, keywords_changed: 
             write_atomically(database.folder / MANIFEST, manifest.model_dump_json(indent=1).encode())
     if entry and entry != kept:
         with database.writing() as connection:
-            # The file has lost these.
+            # The saved file no longer has these passages.
             connection.execute("DELETE FROM removed WHERE number <= ?", (entry.reached.removal,))
 
 

@@ -89,7 +89,7 @@ def _stacked(rows: Sequence[tuple[int, bytes, bytes, int]], dimension: int) -> t
 
 
 def intact_vector(hash_: bytes, blob: bytes, seal_: int) -> Vectors:
-    """Return a vector with the checksum of it and its text's hash. Raises ``IndexDamaged`` for another."""
+    """Return the vector in ``blob``. Raises ``IndexDamaged`` if the checksum of hash and vector is wrong."""
     valid = isinstance(hash_, bytes) and isinstance(blob, bytes) and not len(blob) % 4
     if not valid or seal(hash_, blob) != seal_:
         raise damaged()

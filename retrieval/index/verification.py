@@ -83,7 +83,7 @@ def _check_rows(connection: sqlite3.Connection, folder: Path, progress: Progress
 
 
 def _check_keyword_index(database: Database) -> bool:
-    """Rebuild the keyword index unless it matches the passages; return whether it did. Skips a read-only index."""
+    """Return True if the keyword index matches the passages or is read-only; otherwise rebuild it."""
     if not database.writable:
         return True
     with database.only_writer():

@@ -27,7 +27,7 @@ MANIFEST = "manifest.json"
 EXTRA = "threads.jsonl"
 RECORD = TypeAdapter(Record)
 LARGEST_MANIFEST = 500_000_000  # bytes
-Place = tuple[int, int, int]  # of a document's passages: the part, the line of it, and the first of their vectors
+Place = tuple[int, int, int]  # where a document's passages are: the part, the line, and the row of their first vector
 
 
 def write_backup(source: Source, file: Path, extra: Sequence[str], progress: Progress | None = None) -> int:
@@ -83,7 +83,7 @@ def _write_part(archive: zipfile.ZipFile, number: int, batch: list[Record], cont
 
 
 def _write_uploads(archive: zipfile.ZipFile, files: KeptFiles) -> list[dict[str, Any]]:
-    """Write each upload as a member of its own; return what the manifest says of them."""
+    """Write each upload as a member of its own; return their entries for the manifest."""
     rows = []
     for number, (path, known) in enumerate(files.stored().items()):
         upload, content = content_of(files, path, known)
@@ -94,7 +94,7 @@ def _write_uploads(archive: zipfile.ZipFile, files: KeptFiles) -> list[dict[str,
 
 
 class Backup(AbstractContextManager["Backup"]):
-    """A backup that was checked whole, as something to copy a library from; use it as a context manager."""
+    """A `Source` that reads a backup, which is checked whole at first; use it as a context manager."""
 
     def __init__(self, file: Path) -> None:
         """Check every member. Raises ``RequestError`` for what is no backup, is cut, damaged, or of a newer version."""
@@ -163,7 +163,7 @@ class Backup(AbstractContextManager["Backup"]):
 
     def _checked(self) -> dict[str, Any]:
         """Return the manifest, after each member was compared with its checksum."""
-        if any(one.compress_type != zipfile.ZIP_STORED for one in self._archive.infolist()):  # it may be endless
+        if any(one.compress_type != zipfile.ZIP_STORED for one in self._archive.infolist()):  # may unpack endlessly
             raise ValueError("compressed")
         if self._archive.getinfo(MANIFEST).file_size > LARGEST_MANIFEST:
             raise ValueError("too large")

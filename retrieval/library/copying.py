@@ -22,7 +22,7 @@ MOST_PASSAGES = 2_000  # at a time, or one document
 
 
 class Source(Protocol):
-    """What is copied from: a store, or a backup; see `Store`."""
+    """A library to copy from, a store or a backup; the methods are those of `Store`."""
 
     @property
     def uploads(self) -> KeptFiles | None: ...
@@ -34,10 +34,10 @@ class Source(Protocol):
 
 @dataclass(frozen=True)
 class Copied:
-    """How many documents were copied, how many were there already, and how many passages all of them have.
+    """How many documents were copied (``new``) or there already (``known``), and how many ``passages`` they have.
 
     ``missing`` are files that were added by name and are not on this machine: the next sync takes them for removed.
-    ``left_out`` are uploads that the target does not keep, and what lies in folders that were to be left out.
+    ``left_out`` are uploads that the target does not keep, and documents in roots that were to be left out.
     """
 
     new: int
@@ -52,11 +52,11 @@ def copy_library(
 ) -> Copied:
     """Copy what the target lacks, and compare all of it with the source; the target's other documents stay.
 
-    Uploads are copied with their bytes where both keep uploads, but for those of which the target has a later one.
-    Roots in ``without`` are left out.
+    If both keep uploads, these are copied with their bytes, unless the target has a later one. Roots in ``without`` are
+    left out. The copy may be interrupted and called again.
 
-    It may be interrupted and called again. Raises ``RequestError`` where the target is made with another model or other
-    passages, or where a copy is not the same.
+    Raises ``ValueError`` if the target is opened with another model, and ``RequestError`` if its passages were made
+    with another model or other settings, or if a copy is not the same.
     """
     made = source.made()
     apart = [*without] if target.uploads else [*without, UPLOADS]
@@ -87,7 +87,7 @@ def copy_library(
 
 
 def batches(records: Mapping[bytes, Record], progress: Progress | None = None) -> Iterator[list[Record]]:
-    """Yield the records by path, some at a time, so that their passages fit into memory; tell what is done of them."""
+    """Yield the records by path, some at a time, so that their passages fit into memory; report the progress."""
     estimate = TimeEstimate([(path_of(path), record.size) for path, record in records.items()], progress)
     found: list[list[Record]] = []
     passages = done = 0
@@ -105,7 +105,7 @@ def batches(records: Mapping[bytes, Record], progress: Progress | None = None) -
 
 
 def content_of(files: KeptFiles, path: bytes, upload: Upload) -> tuple[Upload, bytes]:
-    """Return an upload with its bytes, also if it was replaced meanwhile. Raises ``IndexBusy`` if it was removed."""
+    """Return an upload with its bytes, even if it was replaced meanwhile. Raises ``IndexBusy`` if it was removed."""
     content = files.content(path)
     if content is None:
         raise IndexBusy(f"{shown(path_of(path).name)} was removed while it was copied: copy again.")
@@ -113,7 +113,7 @@ def content_of(files: KeptFiles, path: bytes, upload: Upload) -> tuple[Upload, b
 
 
 def _copy_uploads(source: KeptFiles, target: Uploads) -> set[bytes]:
-    """Copy the uploads, and return those that stay, as the target has later ones."""
+    """Copy the uploads, except those of which the target has later ones; return the paths of these."""
     known = target.stored()
     later = {path for path, upload in source.stored().items() if known.get(path, upload).mtime_ns > upload.mtime_ns}
     for path, upload in source.stored().items():
@@ -123,7 +123,7 @@ def _copy_uploads(source: KeptFiles, target: Uploads) -> set[bytes]:
 
 
 def _add_roots(roots: Roots, target: Store, without: Collection[bytes]) -> list[Path]:
-    """Add the roots, of other machines too, without which their files would count as gone; return missing files."""
+    """Add the roots, also other machines', as their files would count as gone otherwise; return missing files."""
     kinds = dict.fromkeys(roots.elsewhere, "folder") | roots.kinds
     kinds = {path: kind for path, kind in kinds.items() if path not in without}
     if kinds:
@@ -155,7 +155,7 @@ def _put(source: Source, target: Store, records: Collection[Record], known: Mapp
 
 
 def _compare(source: Source, target: Store, records: Mapping[bytes, Record]) -> None:
-    """Raise ``RequestError`` unless the target has the same; numbers of vectors count as PostgreSQL keeps them."""
+    """Raise ``RequestError`` unless the target has the same documents; vectors are compared in 16 bits a number."""
     found = target.records()
     for batch in batches(records):
         contents = source.contents([record.id for record in batch])

@@ -73,7 +73,7 @@ class Library(AbstractContextManager["Library"]):
         """Add files and folders, all or none; ``sync`` indexes them.
 
         With ``follow_links``, targets of links in a folder are indexed wherever they lie; ``None`` keeps the setting
-        of a folder that was added before, and is False for a new one. Raises ``RequestError``.
+        of a folder that was added before, and is False for a new one. Raises ``RequestError`` for an unusable path.
         """
         known_roots = self.store.roots()
         known, before = known_roots.kinds, known_roots.followed
@@ -91,7 +91,7 @@ class Library(AbstractContextManager["Library"]):
     def remove(self, path: str | Path) -> None:
         """Remove a root and its passages, except those that another root covers; or delete uploads from the store.
 
-        What only its links led to goes too, at the next sync if links in other roots are followed.
+        Documents that only its links led to are removed too; if other roots' links are followed, by the next sync.
         """
         if is_below(os.fsencode(path), UPLOADS):
             self._delete_uploads(os.fsencode(path))
@@ -121,9 +121,9 @@ class Library(AbstractContextManager["Library"]):
             uploads.remove(one)
 
     def exclude(self, words: Iterable[str]) -> dict[str, int]:
-        """Leave files out from now on: a path of the library, or what fits a pattern as in ``Filter.sources``.
+        """Leave files out from now on; a word is a path in the library, or a pattern as in ``Filter.sources``.
 
-        Returns the patterns that are kept for them, with the number of documents that each removed.
+        Returns the pattern that is kept for each word, with the number of documents that it removed.
         """
         with self.store.only_writer():
             roots = self.store.roots()
@@ -139,7 +139,7 @@ class Library(AbstractContextManager["Library"]):
         return {pattern: len(ids) for pattern, ids in removed.items()}
 
     def include(self, words: Iterable[str]) -> None:
-        """Take back what `exclude` was given; the next sync reads the files. Raises ``RequestError`` for another."""
+        """Undo `exclude` for these words; the next sync reads the files. Raises ``RequestError`` for other words."""
         with self.store.only_writer():
             roots = self.store.roots()
             taken = set()
@@ -159,7 +159,7 @@ class Library(AbstractContextManager["Library"]):
         return self.store.roots().excluded
 
     def exclusion_of(self, path: str | Path) -> str:
-        """Return by which pattern a path is excluded, as a reason; "" if by none."""
+        """Return the reason why a path is excluded, with the pattern; "" if it is not excluded."""
         roots = self.store.roots()
         return exclusion(roots.excluded, roots.kinds | roots.elsewhere)(os.fsencode(path))
 
@@ -188,9 +188,9 @@ class Library(AbstractContextManager["Library"]):
         return queue.waiting(), queue.send()
 
     def read_upload(self, path: bytes, *, seconds: float = WAIT) -> None:
-        """Bring an upload into the library that was put into `Store.uploads`.
+        """Index an upload that was put into `Store.uploads`.
 
-        What was made with other settings is made anew first, as by `sync`, which may raise ``IndexBusy`` after
+        An index made with other settings is made anew first, as by `sync`, which may raise ``IndexBusy`` after
         ``seconds``. Raises ``StoreUnavailable`` when the database cannot be reached: the upload is read later.
         """
         store = self.store
@@ -216,7 +216,7 @@ class Library(AbstractContextManager["Library"]):
     def content_hash(self, visible: Visible | None = None) -> str:
         """Return the SHA-256 of what is indexed and how: the documents' checksums, the embedding model, the splitter.
 
-        Only documents of a ``visible`` path count; paths do not, so that the same ones elsewhere have the same hash.
+        Only documents with a ``visible`` path count. Paths are not hashed: the same documents elsewhere hash the same.
         """
         settings = self.settings
         parts = [self.store.model.name, str(settings.chunk_size), str(settings.overlap), *self.store.checksums(visible)]
@@ -254,7 +254,7 @@ class Library(AbstractContextManager["Library"]):
     def require_passages(self, filter: Filter | None = None, visible: Visible | None = None) -> None:  # noqa: A002 - the store's name for it
         """Raise ``RequestError`` with the reason when there is no passage to search.
 
-        Of those that fit a filter only those of a ``visible`` path count.
+        With a filter, only passages count that fit it and whose document has a ``visible`` path.
         """
         sources = self.sources()
         if any(source.passages for source in sources):
@@ -303,7 +303,7 @@ def _root(path: str | Path) -> tuple[bytes, str]:
 
 
 def _pattern(word: str, roots: Roots) -> str:
-    """Return the pattern that a word stands for: what is there in the library is meant alone, by its whole path."""
+    """Return the pattern that a word stands for; a path that exists in the library matches itself alone."""
     if is_below(os.fsencode(word), UPLOADS):
         raise RequestError(f"{shown(word)} is an upload: index --remove deletes it.")
     real = os.fsencode(os.path.realpath(word))
@@ -354,10 +354,10 @@ def open_store(
     home: Path | None = None,
     machine: Machine | None = None,
 ) -> Store:
-    """Open or create the store of a library, by its name, where a URL says.
+    """Open or create the store of a library, by its name, at the place that a URL names.
 
-    ``postgresql://`` is in that database, ``sqlite:///folder`` in that folder, and without one in ``home``. Of a
-    database, which other machines use too, ``machine`` says which files are read here; this host's if not given.
+    ``postgresql://`` is that database, ``sqlite:///folder`` that folder, and ``sqlite:///`` is ``home``. As other
+    machines may use a database too, ``machine`` says which files are read here, by default this host's.
     """
     if not names_database(url):
         return PassageStore(library_folder(url, home) / library, model, search=search)

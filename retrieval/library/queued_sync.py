@@ -1,4 +1,4 @@
-"""Bring a library in step with this machine's disk, where its files are read by many processes and machines."""
+"""Sync a library with this machine's disk, if many processes and machines read the library's files."""
 
 import os
 import platform
@@ -15,15 +15,15 @@ from retrieval.sync_report import Progress, SyncReport, TimeEstimate
 
 PAUSE = 0.2  # seconds until the files that others read are looked for again
 PATIENCE = 30.0  # seconds to wait for a database that cannot be reached, as at its restart
-MOST_SENT = 32  # files that wait in the database for other machines, while this one feeds them
+MOST_SENT = 32  # files in the database that wait for other machines: with as many, this one sends no more
 
 
 def sync_by_queue(
     store: Store, queue: FileQueue, settings: SplitSettings, progress: Progress | None, seconds: float
 ) -> SyncReport:
-    """Queue what changed, and read it beside all others who do, until all of this machine is read.
+    """Queue what changed, and read from the queue, beside other processes, until this machine's files are read.
 
-    With ``seconds`` of 0 it does not wait for others: raises ``IndexBusy``.
+    With ``seconds`` of 0 it raises ``IndexBusy`` instead of waiting for others.
     """
     run = Sync(store, settings, progress)
     plan = queue_changes(store, queue, run, settings, seconds)

@@ -96,7 +96,7 @@ class Sync:
             failures.append(Failure(path, record.reason))
 
     def remove_gone(self, plan: Plan) -> None:
-        """Remove documents that are gone, last, so that a moved file can reuse its vectors."""
+        """Remove documents that are gone; to be called last, so that a moved file can reuse its vectors."""
         if plan.gone:
             self._store.remove([plan.known[path].id for path in plan.gone])
             self.report.removed += [path_of(path) for path in plan.gone]

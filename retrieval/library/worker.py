@@ -22,11 +22,11 @@ from retrieval.splitter import SplitSettings
 from retrieval.store import UPLOADS, FileQueue, Job, Record, SplitFile, path_of
 from retrieval.unit_vectors import BATCH
 
-LEASE = 60.0  # seconds after which the files of a process that ended are another's
+LEASE = 60.0  # seconds after which other processes may take the files of a process that ended
 MOST = 16  # files that are taken at a time
 LIGHT = 1_000_000  # bytes of files that are taken together: what is large is left to others
-SETTLED = 60.0  # seconds after which the words' frequencies are added up, which every search does otherwise
-MOST_DEATHS = 5  # processes that may end over a file
+SETTLED = 60.0  # seconds after which changes of the words' frequencies are added up; until then every search does so
+MOST_DEATHS = 5  # processes that may die while they read a file
 PAUSE = 1.0  # seconds until a database that cannot be reached is tried again
 T = TypeVar("T")
 
@@ -35,7 +35,7 @@ T = TypeVar("T")
 class Worker(AbstractContextManager["Worker"]):
     """Takes files of a queue, reads, splits, embeds and writes them; use it as a context manager.
 
-    It reads this machine's files, or ``everywhere`` other machines' too, whose bytes were sent. ``unreachable`` is
+    It reads this machine's files and, if ``everywhere``, other machines' whose bytes were sent. ``unreachable`` is
     called when the database cannot be reached; what was read waits until it can, ``patience`` seconds at most.
     ``passages`` counts those that it wrote, and ``last`` is the last file.
     """
@@ -81,7 +81,7 @@ class Worker(AbstractContextManager["Worker"]):
         return len(jobs)
 
     def _read(self, jobs: Sequence[Job], folder: Path) -> Iterator[tuple[Job, SplitFile]]:
-        """Yield each file, split; a copy of one that was sent is read in ``folder``."""
+        """Yield each job with its split file; ``folder`` is for copies of files that were sent or uploaded."""
         for job in jobs:
             if job.deaths >= MOST_DEATHS:
                 yield job, _given_up(job)
@@ -91,9 +91,9 @@ class Worker(AbstractContextManager["Worker"]):
             yield job, split_file(_under_its_name(reading, job), Stamp(job.size, job.mtime_ns), self.settings)
 
     def _readable(self, job: Job, folder: Path) -> bytes:
-        """Return where a file can be read: itself, or a copy of one that was sent or uploaded.
+        """Return the path to read: the file's own, or that of a copy in ``folder`` if it was sent or uploaded.
 
-        The copy's kind is in the name's ending. One of an upload that was removed meanwhile is empty.
+        The copy has the file's suffix, which tells its kind. It is empty for an upload that was removed meanwhile.
         """
         content, uploads = job.content, self.store.uploads
         if uploads and is_below(job.path, UPLOADS):
@@ -113,7 +113,7 @@ class Worker(AbstractContextManager["Worker"]):
             self._unsettled = True
 
     def _settle(self) -> None:
-        """Bring up to date what is derived from the documents, unless another does so, or nothing was read."""
+        """Bring up to date what is derived from the documents, unless another process does so or nothing was read."""
         if self._unsettled:
             with suppress(RequestError), self.store.only_writer(seconds=0):
                 self.store.settle()
@@ -134,7 +134,7 @@ class Worker(AbstractContextManager["Worker"]):
 
     @contextmanager
     def _renewing(self) -> Iterator[None]:
-        """Keep the lease of what is taken."""
+        """Renew the lease of the taken files until the block ends."""
         ended = threading.Event()
 
         def renew() -> None:
@@ -165,7 +165,7 @@ def _together(jobs: Sequence[Job]) -> tuple[list[Job], list[Job]]:
 
 
 def _under_its_name(reading: Reading, job: Job) -> Reading:
-    """Return what was read of a copy as that of the file."""
+    """Return the reading of a copy with the path and name of the file itself."""
     if reading.path == job.path:
         return reading
     copy, name = (shown(path_of(path).name) for path in (reading.path, job.path))

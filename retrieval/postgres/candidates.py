@@ -18,10 +18,10 @@ _BREADTH = 200  # candidates of a search in the vectors' graph: of a million, 0.
 _LISTED = 20_000  # matches of a question's rarest words that are listed
 _LISTED_OF_DOCUMENTS = 12_000  # the same where some documents are searched, which takes longer
 _RANKED = 1_000  # of these are ranked by all words
-_RARE = 20  # where some documents are searched, words are listed that at most one in so many of their passages has
-_ENOUGH = 100  # candidates of few passages, without which a common word is listed too
-_FEW = 4  # documents are few that have at most one in so many of all passages
-_DRAWN = 2_000  # passages of which it is counted how many have a word, where not all may be read
+_RARE = 20  # where some documents are searched, as many matches are listed as one in so many of their passages
+_ENOUGH = 100  # candidates up to which common words are listed too, where few passages are searched
+_FEW = 4  # documents count as few if they have at most one in so many of all passages
+_DRAWN = 2_000  # passages sampled to estimate how many have a word, where some documents are searched
 _K1, _B = 1.2, 0.75  # as in FTS5
 
 _FREQUENCIES = f"""
@@ -72,17 +72,17 @@ class Condition:
         self.parameters = {"documents": documents, "first": first, "last": last, "since": since, "until": until}
 
     def count(self, connection: Connection, most: int) -> int:
-        """Return the number of passages that match, counted up to ``most``; of all, it is known."""
+        """Return the number of passages that match, counted up to ``most`` unless it is known already."""
         if not self.narrowed:
             return min(most, self.passages) if self.of_documents else count_passages(connection)
         row: Any = connection.execute(_COUNT.encode(), self.parameters | {"most": most}).fetchone()
         return int(row[0])
 
     def frequencies(self, connection: Connection, words: Sequence[str]) -> dict[str, float]:
-        """Return in how many passages of the matching documents each word stands, and under "" how many these are.
+        """Return how many passages of the matching documents have each word, and under "" the number of all of these.
 
-        Others count for nothing: how often a word stands in them would show in the order. Of many passages it is
-        estimated from whole documents, drawn by their paths.
+        Other documents do not count: else the order would reveal how often they have a word. For many passages the
+        numbers are estimated from whole documents, sampled by their paths.
         """
         drawn, size = [], 0
         for id_, _, passages in sorted(self._documents, key=lambda row: (crc32(row[1]), row[1])):
@@ -188,7 +188,7 @@ class Found:
         return self._connection.execute(statement.encode(), parameters, binary=True).fetchall()
 
     def _ranked(self, ids: list[int], weights: dict[str, float], average: float) -> dict[int, float]:
-        """Rank passages by BM25; their length is compared with the ``average``, of these themselves if it is 0."""
+        """Return the BM25 scores of passages; ``average`` is the mean length, or 0 for that of these passages."""
         scores: defaultdict[int, float] = defaultdict(float)
         # Looking in a tsvector's text takes a tenth of the time in which the server unnests it.
         query = "SELECT id, tokens, words::text FROM passages WHERE id = ANY(%s)"

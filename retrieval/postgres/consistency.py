@@ -61,7 +61,7 @@ def verify(
 
 
 def _wrong_documents(connection: Connection, progress: Progress | None) -> set[int]:
-    """Return the documents whose passages are more or fewer than counted, or have another text than was embedded."""
+    """Return the ids of documents that have more or fewer passages than recorded, or another text than was embedded."""
     wrong = {id_ for (id_,) in connection.execute(_MISCOUNTED)}
     total = _number(connection, "SELECT count(*) FROM passages")
     estimate = TimeEstimate([(Path(), 0)] * total, progress)

@@ -102,7 +102,7 @@ class Database:
 
     @contextmanager
     def writing_with_others(self) -> Iterator[Connection]:
-        """As `writing`, beside others who do so, but not beside the one of `only_writer`, whose end is waited for."""
+        """Yield a connection as `writing` does, beside other callers, but only once no one holds `only_writer`."""
         with self.writing() as connection:
             connection.execute("SELECT pg_advisory_xact_lock_shared(%s)", (self._lock_key,))
             yield connection
@@ -149,7 +149,7 @@ class Database:
         lock.execute(
             f"SET LOCAL idle_in_transaction_session_timeout = 0; SET LOCAL lock_timeout = {milliseconds:d}".encode()
         )
-        try:  # waits in line: workers that commit one after another would leave no gap to one that tries
+        try:  # waits in line: a mere try would find no gap between workers that commit one after another
             lock.execute("SELECT pg_advisory_xact_lock(%s)", (self._lock_key,))
         except psycopg.errors.LockNotAvailable:
             raise self._busy() from None
@@ -206,7 +206,7 @@ def _read_only(place: str) -> str:
 
 
 def parameters_of(url: str) -> dict[str, Any]:
-    """Return what psycopg connects with. Raises ``RequestError`` for what is no address."""
+    """Return psycopg's connection parameters for a URL. Raises ``RequestError`` if it is not valid."""
     try:
         given = conninfo.conninfo_to_dict(url)
         [value.encode() for value in given.values() if isinstance(value, str)]
@@ -227,13 +227,13 @@ def pool_of(parameters: dict[str, Any]) -> ConnectionPool[Connection]:
         min_size=0,
         max_size=CONNECTIONS,
         timeout=WAIT,
-        check=ConnectionPool.check_connection,  # one of before a restart of the server is dead
+        check=ConnectionPool.check_connection,  # those from before a restart of the server are dead
         open=True,
     )
 
 
 def place_of(parameters: dict[str, Any]) -> str:
-    """Return what messages call the database."""
+    """Return the name of the database for messages."""
     host = parameters.get("host") or parameters.get("hostaddr") or "this machine"
     database = parameters.get("dbname") or parameters.get("user") or "its user's name"
     return f"in the database {one_line(str(database))} on {one_line(str(host))}"

@@ -1,4 +1,4 @@
-"""The tokens of passages and questions: Porter stems without diacritics, and pairs of unspaced characters."""
+"""The tokens of passages and questions: Porter stems without diacritics, and pairs of CJK characters."""
 
 import re
 import unicodedata
@@ -16,11 +16,11 @@ _TOKEN = re.compile(r"[^\W_]+")
 _DIACRITIC = re.compile("[\u0300-\u036f]")
 _LONGEST = 200  # characters: PostgreSQL takes no token of more than 2046 bytes
 _LONGEST_STEMMED = 64
-_LAST = 16_383  # PostgreSQL counts positions up to here, and 255 of a token
+_LAST = 16_383  # the highest position in PostgreSQL, which keeps 255 positions of a token
 
 
 def tsvector_of(passage: PassageColumns) -> tuple[str, int]:
-    """Return a passage's tokens as a tsvector's text, labelled A in a heading and B in a title, and their number."""
+    """Return the tokens as a tsvector's text, labelled A in the heading and B in the title, and the token count."""
     places: dict[str, list[str]] = {}
     number = 0
     for label, tokens in (
@@ -55,7 +55,7 @@ def frequency_in(words: str, token: str) -> float:
 
 
 def tokens_of(text: str) -> list[str]:
-    """Return the stems of a text's words in order; words with unspaced characters are left to the pairs."""
+    """Return the stems of a text's words in order, without words of CJK characters, which are found by pairs."""
     lower = text.lower()
     if not lower.isascii():
         lower = _DIACRITIC.sub("", unicodedata.normalize("NFD", _without_pairs(normal(lower))))
@@ -74,4 +74,4 @@ def _without_pairs(text: str) -> str:
 def _stem(word: str) -> str:
     from snowballstemmer import stemmer
 
-    return str(stemmer("porter").stemWord(word)) if len(word) > 2 else word  # a new one, for it keeps its word
+    return str(stemmer("porter").stemWord(word)) if len(word) > 2 else word  # new, as it keeps state

@@ -11,7 +11,7 @@ from psycopg import sql
 from core.errors import RequestError
 
 OLDEST = 150_000  # PostgreSQL's version as it counts it
-OLDEST_VECTORS = (0, 8)  # pgvector's: the first that searches on where a filter leaves out what it found
+OLDEST_VECTORS = (0, 8)  # pgvector's: the first that searches on if a filter rejects what it found
 LONGEST_NAME = 63  # bytes: PostgreSQL cuts longer ones
 _PREFIX = "selfrag_"
 
@@ -120,9 +120,8 @@ def schema_name(library: str) -> str:
 def prepare(connection: psycopg.Connection[Any], schema: str, place: str) -> tuple[bool, str]:
     """Check the server, and make or migrate the schema in one transaction.
 
-    Return whether this role may write, and the schema that pgvector's types are in.
-
-    Raises ``RequestError`` where the server, its pgvector or the schema will not do.
+    Return whether this role may write, and the schema that pgvector's types are in. Raises ``RequestError`` if the
+    server, its pgvector or the schema cannot be used.
     """
     if connection.info.server_version < OLDEST:
         raise RequestError(f"The server of the {place} is older than PostgreSQL {OLDEST // 10_000}: update it.")
@@ -139,7 +138,7 @@ def prepare(connection: psycopg.Connection[Any], schema: str, place: str) -> tup
 
 
 def _vectors(connection: psycopg.Connection[Any], place: str) -> str:
-    """Return the schema of pgvector, which is installed if this role may."""
+    """Return the schema of pgvector; install it if it is missing and this role may."""
     found = (
         "SELECT nspname, extversion FROM pg_extension JOIN pg_namespace n ON n.oid = extnamespace "
         "WHERE extname = 'vector'"
@@ -178,8 +177,8 @@ def migrate(
 ) -> None:
     """Make the tables of a schema or bring them up to date, in one transaction.
 
-    ``migrations`` are by the key of the table ``meta`` that has their version; ``marker`` is a table that the program's
-    schema has too. Raises ``RequestError`` for a newer or a foreign schema, or where this role may not.
+    ``migrations`` are by the key under which the table ``meta`` holds their version; ``marker`` is another table by
+    which the schema is recognised. Raises ``RequestError`` for a newer or foreign schema, or if this role may not.
     """
     newest = {key: len(steps) for key, steps in migrations.items()}
     if _versions(connection, schema, place, newest, marker) == newest:
@@ -188,7 +187,7 @@ def migrate(
         with connection.transaction():
             _lock_migration(connection, schema)
             found = _versions(connection, schema, place, newest, marker)  # another may have done it meanwhile
-            # CREATE SCHEMA IF NOT EXISTS is refused to who may make none.
+            # CREATE SCHEMA IF NOT EXISTS is refused to roles that may not create one, even if it exists.
             if connection.execute("SELECT 1 FROM pg_namespace WHERE nspname = %s", (schema,)).fetchone() is None:
                 connection.execute(sql.SQL("CREATE SCHEMA {}").format(sql.Identifier(schema)))
             names = sql.SQL(", ").join(map(sql.Identifier, search_path))
@@ -234,7 +233,7 @@ def _versions(
 
 
 def _lock_migration(connection: psycopg.Connection[Any], name: str) -> None:
-    """Wait for the transaction in which another process changes this, half a minute at most."""
+    """Take the lock of a migration; wait at most 30 seconds for the transaction of another process."""
     connection.execute("SET LOCAL lock_timeout = '30s'")
     connection.execute("SELECT pg_advisory_xact_lock(%s)", (lock_key("migration", name),))
 

@@ -21,7 +21,7 @@ INSERT INTO roots (path, kind, followed, machine) VALUES (%s, %s, %s, %s)
 ON CONFLICT (sha256(path)) DO UPDATE
 SET kind = excluded.kind, followed = excluded.followed, machine = excluded.machine
 """
-# The last says whether nobody reads files, or only a tenth as many as are read still wait.
+# The last column says whether nobody reads files, or fewer files wait than a tenth of the documents.
 _UNSETTLED = """
 SELECT EXISTS (SELECT FROM spare_vectors), EXISTS (SELECT FROM frequency_changes), greatest(reltuples, 0),
     NOT EXISTS (SELECT FROM queue WHERE taken_until > clock_timestamp())
@@ -40,10 +40,10 @@ class PostgresStore(Store):
     def __init__(
         self, url: str, library: str, model: Model, *, search: Search = "hybrid", machine: Machine | None = None
     ) -> None:
-        """Open or create the library; ``search`` is the default kind of search, ``machine`` says which files are
-        read here, this host's if not given.
+        """Open or create the library; ``search`` is the default kind of search.
 
-        Raises ``RequestError`` where the database will not do, ``StoreUnavailable`` where it cannot be reached.
+        ``machine`` says which files are read here, by default this host's. Raises ``RequestError`` if the database
+        cannot be used, ``StoreUnavailable`` if it cannot be reached.
         """
         self.database = Database(url, library)
         self.model = model
@@ -69,9 +69,9 @@ class PostgresStore(Store):
                 connection.execute(_ADD_ROOT, (path, kind, path in followed, owner(path, self.queue.machine)))
 
     def settle(self) -> None:
-        """Drop vectors of no passage, add up the words' frequencies, tell the planner of many new passages, and make
-        the index that many passages need once the library is filled: nobody reads files for it, or fewer wait than a
-        tenth of its documents.
+        """Drop spare vectors, add up the words' frequencies, update the planner's statistics, make the vector index.
+
+        The index is made once there are many passages, and nobody reads files or few still wait.
         """
         with self.database.reading() as connection:
             (spare, changed, analyzed, filled) = connection.execute(_UNSETTLED).fetchone() or (False, False, 0, False)
@@ -88,7 +88,7 @@ class PostgresStore(Store):
                 rows.make_index(connection)
 
     def start_over(self) -> None:
-        """Refuse: what many share is not moved aside by one."""
+        """Raise ``RequestError``: one process must not put aside a library that many share."""
         raise RequestError(
             f"The {self.database.place} is damaged: restore the database from a backup, or drop the library's schema "
             "and index its documents again."

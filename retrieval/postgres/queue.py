@@ -80,8 +80,8 @@ class PostgresQueue:
     def put(self, files: Mapping[bytes, tuple[int, int]], present: Callable[[bytes], bool]) -> None:
         """Queue files by path, with their size and modification time; drop this machine's that are not ``present``.
 
-        What is queued already keeps its place, and its taker if it did not change. Uploads that are not read yet are
-        queued too.
+        A file that is queued already keeps its place and, if it did not change, its worker. Uploads that are not read
+        yet are queued too.
         """
         with self._database.writing() as connection:
             queued = connection.execute(
@@ -96,9 +96,9 @@ class PostgresQueue:
                 self._store.make_room(connection)
 
     def take(self, worker: str, most: int, lease: float, *, everywhere: bool) -> list[Job]:
-        """Take files that nobody has for ``lease`` seconds, those first that have waited longest.
+        """Take up to ``most`` files that no worker has, the longest waiting first, and keep them for ``lease`` seconds.
 
-        They are this machine's, or with ``everywhere`` all that can be read here.
+        They are this machine's and, with ``everywhere``, other machines' whose bytes were sent.
         """
         given = {"worker": worker, "machine": self.machine.name, "most": most, "lease": lease, "everywhere": everywhere}
         with self._database.writing() as connection:
@@ -107,25 +107,24 @@ class PostgresQueue:
         return sorted((Job(*row) for row in found), key=lambda job: job.id)
 
     def renew(self, worker: str, jobs: Sequence[Job], lease: float) -> None:
-        """Keep files, but those that somebody else took, for ``lease`` more seconds, and say that the worker lives."""
+        """Renew the lease of files, except those that another worker took, and record that this worker lives."""
         with self._database.writing() as connection:
             connection.execute(_RENEW, {"lease": lease, **_keys(jobs)})
             connection.execute(_SEEN, (worker, self.machine.name))
 
     def give_back(self, jobs: Sequence[Job]) -> None:
-        """Let others take files that were not read, at once."""
+        """Let other workers take these files at once, as they were not read."""
         if jobs:
             with self._database.writing() as connection:
                 connection.execute(_GIVE_BACK, _keys(jobs))
 
     def finish(self, files: Mapping[Job, SplitFile], settings: SplitSettings) -> list[Job]:
-        """Embed the texts that are new, and write the files that are still this process's; return these.
+        """Embed new texts, and write the files that this process still has; return the files that were written.
 
-        A file is written in place of its old record, and leaves the queue, in one transaction. Another process may have
-        taken it since, or it may have changed or be excluded: then nothing is written of it. Raises ``RequestError``
-        where the library has other settings.
-
-        Raises ``IndexBusy`` where another process keeps the lock; what was embedded is kept until it is tried again.
+        A file is written in place of its old record, and leaves the queue, in one transaction. Nothing is written of a
+        file that another process took, that changed meanwhile, or that is excluded. Raises ``RequestError`` if the
+        library has other settings, and ``IndexBusy`` if another process keeps the lock: the vectors are then saved for
+        the next try.
         """
         texts = [one.page_content for file in files.values() for one in file.passages]
         vectors = self._store.embedded(texts)
@@ -179,8 +178,8 @@ class PostgresQueue:
     def send(self, most: int | None = None) -> int:
         """Send this machine's files to other machines; return how many are too large, or cannot be read.
 
-        At most so many wait there to be taken; with None all are sent. The file that this machine would read last is
-        sent first, so that it and the others do not meet.
+        Sending stops when ``most`` files wait to be taken; with None all are sent. The file that this machine would
+        read last is sent first, so that it and the others do not meet.
         """
         left_out, before = 0, 1 << 62
         while True:

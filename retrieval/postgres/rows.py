@@ -49,12 +49,12 @@ _ALL_PASSAGES = f"SELECT coalesce(sum(passages), 0)::bigint FROM {FREQUENCIES} W
 
 
 def made_with(connection: Connection) -> Made:
-    """Return what the library's passages were made with."""
+    """Return the model and settings that the library's passages were made with."""
     return made_of(dict(connection.execute("SELECT key, value FROM meta").fetchall()))
 
 
 def set_meta(connection: Connection, **values: object) -> None:
-    """Record what the library's passages are made with, or what is left out."""
+    """Set some of the library's metadata."""
     for key, value in values.items():
         connection.execute(
             "INSERT INTO meta VALUES (%s, %s) ON CONFLICT (key) DO UPDATE SET value = excluded.value", (key, str(value))
@@ -169,7 +169,7 @@ def put_spare_vectors(connection: Connection, vectors: Mapping[bytes, Vectors]) 
 
 
 def make_room_for(connection: Connection, embedding: str, dimension: int) -> None:
-    """Record the embedding model of a library without passages; its index is made once it has many."""
+    """Record the embedding model of a library without passages; its vector index is made once it has many."""
     if dimension > _LONGEST_KEPT:
         raise RequestError(f"PostgreSQL keeps vectors of up to {_LONGEST_KEPT:,} numbers, not {dimension:,}.")
     connection.execute("DROP INDEX IF EXISTS passages_by_vector")
@@ -180,13 +180,13 @@ def make_room_for(connection: Connection, embedding: str, dimension: int) -> Non
 
 
 def count_passages(connection: Connection) -> int:
-    """Return the number of all passages, which is known."""
+    """Return the number of all passages, without reading them."""
     row: Any = connection.execute(_ALL_PASSAGES.encode()).fetchone()
     return int(row[0])
 
 
 def lacks_index(connection: Connection) -> bool:
-    """Tell whether the library should have an index of its vectors, and has none.
+    """Return True if the library should have an index of its vectors, and has none.
 
     Few passages are compared one by one, and so are vectors that are too long for an index.
     """
@@ -220,7 +220,7 @@ def read_again(connection: Connection, documents: Collection[int] | None) -> Non
 
 
 def halfvec(vector: Vectors) -> str:
-    """Return a vector as pgvector reads it; it keeps 11 bits of each number."""
+    """Return a vector as text for pgvector, which keeps 11 significant bits of each number."""
     return f"[{','.join(map(str, vector.tolist()))}]"
 
 

@@ -20,7 +20,7 @@ VALUES (%s, %s, %s, coalesce(%s, extract(epoch FROM clock_timestamp()) * 1000000
 ON CONFLICT (sha256(path)) DO UPDATE
 SET sha256 = excluded.sha256, size = excluded.size, mtime_ns = excluded.mtime_ns, content = excluded.content
 """
-# Whoever reads the bytes that are replaced loses the file, by its attempt and version.
+# The new attempt and version take the file away from a worker that reads the replaced bytes.
 _QUEUE = """
 INSERT INTO queue (path, machine, size, mtime_ns)
 SELECT path, '', size, mtime_ns FROM uploads WHERE sha256(path) = sha256(%s)
@@ -33,8 +33,7 @@ SET machine = '', size = excluded.size, mtime_ns = excluded.mtime_ns, content = 
 class PostgresUploads:
     """The uploads of a library in PostgreSQL.
 
-    Tables are changed in the order of uploads, queue, documents, as by who reads a file, so that none waits for another
-    forever.
+    Tables are changed in the order uploads, queue, documents, as workers do, so that transactions do not deadlock.
     """
 
     def __init__(self, store: Store, database: Database) -> None:
@@ -56,7 +55,7 @@ class PostgresUploads:
             connection.execute(_KEEP, (path, upload.sha256, upload.size, upload.mtime_ns, content))
 
     def remove(self, path: bytes) -> bool:
-        """Remove all that there is of an upload, also what a reader commits meanwhile; False if there is none."""
+        """Remove an upload with its passages, also those that a worker commits meanwhile; False if there is none."""
         with self._database.writing_with_others() as connection:
             found = connection.execute("DELETE FROM uploads WHERE sha256(path) = sha256(%s)", (path,)).rowcount
             if found:

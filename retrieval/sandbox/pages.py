@@ -22,12 +22,12 @@ Uploaded = Callable[[Path], bytes | None]
 class PageReader(AbstractContextManager["PageReader"]):
     """A process that reads single pages; it starts with the first one and is killed on exit. Thread-safe.
 
-    Pages are read one at a time, as pdfium can do no more. A page is of the file whose SHA-256 is ``checksum``, and
-    counts from 1: nothing is returned for a file that has changed since, is gone, is no PDF or takes too long.
+    Pages count from 1, and are read one at a time, as pdfium can do no more. Methods return None for a file whose
+    SHA-256 is not ``checksum``, as it has changed since, and for one that is gone, is no PDF or takes too long.
     """
 
     def __init__(self, limits: ReadLimits = _LIMITS, *, uploaded: Uploaded = lambda path: None) -> None:
-        """Read within limits for each page; ``uploaded`` gives the bytes of an upload that no disk has."""
+        """Apply the limits to each page; ``uploaded`` returns the bytes of an upload, which is on no disk."""
         self._lock = Lock()
         self._process = ReaderProcess(limits)
         self._uploaded = uploaded
@@ -46,9 +46,8 @@ class PageReader(AbstractContextManager["PageReader"]):
     ) -> PageQuote | None:
         """Return where a quote stands on its page; None when unsure.
 
-        A passage never spans two pages, and so no quote does. ``before`` and ``after`` are the rest of its passage,
-        which tell where it is on a page that has it more than once. Raises ``RequestError`` when no process can be
-        started.
+        ``before`` and ``after`` are the rest of its passage, which select one of several occurrences on the page.
+        Raises ``RequestError`` when no process can be started.
         """
         found = self._read(path, PlaceQuote(checksum, page, quote, before, after))
         return found if isinstance(found, PageQuote) else None
@@ -73,7 +72,7 @@ class PageReader(AbstractContextManager["PageReader"]):
 
 
 def _png(picture: PagePicture) -> bytes:
-    """Encode a picture here, not in the process, so that no viewer decodes what a hostile document wrote."""
+    """Encode a picture here, not in the sandbox, so that no viewer decodes what a hostile document wrote."""
     from PIL import Image
 
     file = io.BytesIO()

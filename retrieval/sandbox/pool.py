@@ -77,8 +77,8 @@ class _Run:
     """One call of ``read``, with a thread per process.
 
     Ctrl-C may interrupt the caller between any two steps of Python code, and ``Condition`` has such steps between
-    taking its lock and the block that releases it. So the caller takes the lock itself, and waits for another; both are
-    written in C. A signal that comes to another thread, or just before the wait begins, does not end it.
+    taking its lock and the block that releases it. So the caller takes that lock itself, and waits on a second one:
+    locks are written in C. A signal that reaches another thread, or just precedes the wait, does not end the wait.
     """
 
     def __init__(self, paths: Sequence[bytes], processes: Sequence[ReaderProcess]) -> None:

@@ -58,9 +58,9 @@ class ReaderProcess:
         self._files = 0
 
     def read(self, path: bytes, task: Task | None = None) -> Reading:
-        """Return the outcome of a file, also when it crashes the process or makes it hang.
+        """Return the outcome of reading a file, even if it crashes the process or makes it hang.
 
-        It is that of a page with a task, else of all sections. Raises ``RequestError`` when no process can be started.
+        With a task only a page is read, else all sections. Raises ``RequestError`` when no process can be started.
         """
         try:
             descriptor = self._open(path) if _PASSES_DESCRIPTORS else None
@@ -81,7 +81,7 @@ class ReaderProcess:
         return reading or Reading(path, "failed", _crashed(path))
 
     def kill(self) -> None:
-        """Kill the process, and let no other be started."""
+        """Kill the process, and start none in its place."""
         with self._lock:
             self.killed = True
             self._opening.cancel()
