@@ -41,7 +41,7 @@ Ask = Callable[[str], Awaitable[Any]]
 
 @contextmanager
 def serving(people: int) -> Iterator[str]:
-    """The address of our own server, with the settings of the environment."""
+    """Yield the address of our own server, started with the settings of the environment."""
     environment = os.environ | {"SELFRAG_SERVER_CONCURRENCY": str(people)}
     command = [sys.executable, "-m", "app", "serve", "--port", "0", "--quiet"]
     with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as process:
@@ -56,7 +56,7 @@ def serving(people: int) -> Iterator[str]:
 
 @asynccontextmanager
 async def over_http(people: int) -> AsyncIterator[Ask]:
-    """What asks a server of our own a question and returns its result's JSON."""
+    """Yield a function that asks a server of our own a question and returns its result's JSON."""
     limits = httpx2.Limits(max_connections=people)
     with serving(people) as address:
         async with httpx2.AsyncClient(base_url=address, timeout=SECONDS, limits=limits, trust_env=False) as client:
@@ -76,7 +76,7 @@ async def checked(ask: Ask, one: Asked) -> None:
 
 
 async def at_once(ask: Ask, known: Sequence[Asked], people: int, server: Remote) -> dict[str, Any]:
-    """All people at the same moment."""
+    """Let all people begin to ask at the same moment, and return the figures."""
     questions = list(itertools.islice(itertools.cycle(known), people * EACH))
 
     async def person(number: int) -> None:
@@ -92,7 +92,7 @@ async def at_once(ask: Ask, known: Sequence[Asked], people: int, server: Remote)
 
 
 async def reached(known: Sequence[Asked], people: int, server: Remote, servers: int) -> dict[str, Any]:
-    """What so many servers of ours reach, over the store that the environment names."""
+    """Return what so many servers of ours reach, over the store that the environment names."""
     async with AsyncExitStack() as stack:
         served = [await stack.enter_async_context(over_http(people)) for _ in range(servers)]
         for ask in served:  # each begins its connections and opens its library

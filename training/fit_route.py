@@ -90,7 +90,7 @@ async def ask(docs: Path, questions: Sequence[tuple[str, bool]], replies: Path) 
 
 
 def fitted(asked: Sequence[Asked]) -> tuple[Fit, list[float]]:
-    """Return the regression, moved as said above, and each row's probability by one without its question."""
+    """Return the regression, moved as the module says, and each row's probability by one without its question."""
     labels, groups = [one.retrieve for one in asked], [one.question for one in asked]
     fit, held_out = cross_fitted([one.features for one in asked], labels, groups, FEATURES)
     lowest = min(logit(p) for p, retrieve in zip(held_out, labels, strict=True) if retrieve)

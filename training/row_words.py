@@ -117,7 +117,7 @@ class Kinds:
         return None
 
     def _like(self, old: Mention, random: Random) -> list[str]:
-        """Some mentions of the family of this kind, figures of about that size."""
+        """Return some of the family's mentions of the same kind, figures of about the same size."""
         pool = self.others.get(old.kind, [])
         if old.kind in ("number", "percent", "money"):
             pool = [one for one in pool if len(one) == len(old.text)]
@@ -149,7 +149,7 @@ class Kinds:
     def _candidates(
         self, old: str, before: str, persons: Set[str], names: Set[str], random: Random
     ) -> Iterator[tuple[str, str]]:
-        """Yield other words of the kind, as often in lower case as the old one."""
+        """Yield a kind of the old word and another word of it, in lower case if the old one is."""
         known = next((kind for form in (old, old.title(), old.lower()) if (kind := KIND.get(form))), None)
         if (
             self._english
@@ -199,7 +199,7 @@ def wanted_kinds(question: str) -> frozenset[str]:
 
 
 def best_sentence(passage: str, question: str, answer: str = "") -> str | None:
-    """Return the whole sentence of 30 to 300 characters, of those that have the answer, nearest to the question."""
+    """Return the sentence nearest to the question, of whole ones of 30 to 300 characters that have the answer."""
     found = [passage[start:end] for start, end in sentences(passage)]
     fit = [one for one in found if 30 <= len(one) <= 300 and one[-1] in ".!?" and not one[0].islower()]
     able = [one for one in fit if not answer or contains(one, answer)]

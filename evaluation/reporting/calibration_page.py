@@ -58,7 +58,7 @@ def page(name: str, made: Calibrated, trials: Sequence[Trial]) -> Html:
 
 def cuts(made: Calibrated, trials: Sequence[Trial]) -> Html:
     """Draw the share wrong against the share answered, a point for each cut; the large one is chosen."""
-    # These need packages that may be missing, and the rest of the page is wanted without them.
+    # These need packages that may be missing; the rest of the page does not.
     from evaluation.reporting.charts import unit
     from evaluation.reporting.drawing import INK, MUTED, as_svg, colour, figure, marker
 
