@@ -117,7 +117,7 @@ class Calibrated:
         return base.model_copy(update={"support": scaled, "graded": True})
 
     def thresholds(self, base: Thresholds) -> Thresholds:
-        """Return the thresholds with the cut as ``supported``, it and ``verified`` as calibrated values."""
+        """Return the thresholds with the cut as ``supported``; it and ``verified`` become calibrated values."""
         cut = CUTS[self.cut]
         return base.model_copy(update={"supported": self.scaled(cut), "verified": self.scaled(base.verified)})
 
@@ -307,7 +307,7 @@ def folds(groups: Sequence[str]) -> dict[str, int]:
 def measured(
     rows: Sequence[Trial], probabilities: Sequence[float], trials: Sequence[Trial], said: Sequence[Said]
 ) -> Measured:
-    """Score the probabilities of the rows' answers, and what is said to all trials."""
+    """Score the probabilities of the rows' answers, and the replies to all trials."""
     truth = [one.at[0].right for one in rows]
     clipped = np.clip(np.asarray(probabilities), CLIP, 1 - CLIP)
     losses = -np.log(np.where(truth, clipped, 1 - clipped))

@@ -28,7 +28,7 @@ class Calls:
     made: int = 0
 
     def count(self) -> None:
-        """Count one that is about to be made. Raises `RequestError` where none is left."""
+        """Count a call that is about to be made. Raises `RequestError` where none is left."""
         if self.made >= self.budget:
             raise RequestError(f"The budget of {self.budget:,} calls is used up: give a larger one.")
         self.made += 1

@@ -88,7 +88,7 @@ class Written:
 
 @dataclass(frozen=True)
 class Withheld:
-    """A passage with an answer; ``over`` hides from a search all that has either."""
+    """A passage with an answer; ``over`` hides from a search all passages that have either."""
 
     text: str
     answer: str

@@ -37,8 +37,8 @@ class SelfRAGGraph(CompiledStateGraph[SelfRAGState, Context, Any, Any]):
     def stream(self, input: Any, config: RunnableConfig | None = None, **options: Any) -> Iterator[Any]:  # noqa: A002
         """Stream as LangGraph does, with the steps in another thread.
 
-        LangGraph holds back an interrupt (Ctrl+C) until its nodes have ended. So it reaches the calling thread at once,
-        and that cancels the nodes.
+        LangGraph holds back an interrupt (Ctrl+C) until its nodes have ended. This way the calling thread gets it, and
+        cancels the nodes.
         """
         execution, context = self._new_execution(), copy_context()
         steps: Any = super().stream(input, self._config_of(config), **options)

@@ -89,7 +89,7 @@ def _content(text: str) -> Counter[str]:
 
 
 def gives(passage: Passage, claim: str, question: str) -> bool:
-    """True if the passage has all words of the claim but not of the question, and its nearest sentence denies alike."""
+    """True if the passage has the claim's own words, and its nearest sentence is a denial exactly if the claim is."""
     if not own_words(claim, question) <= stems(passage["text"]):
         return False
     quote = find_quote(claim, [passage], question)

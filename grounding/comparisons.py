@@ -80,7 +80,7 @@ def suits_query(question: str) -> bool:
 
 
 def asks_which(question: str) -> bool:
-    """Whether the question asks for a thing or person by its first word."""
+    """Whether the question begins with a word such as "which" or "who"."""
     return WHICH.match(question) is not None
 
 

@@ -62,7 +62,7 @@ def _contradicted(claim: str, sentence: str, section: str) -> float:
 
 
 def _others_in_place(claim: str, absent: Sequence[str], said: str) -> bool:
-    """True if beside the words next to each missing name stands another name, which the claim does not have.
+    """True if each missing name is replaced: another one, which the claim lacks, stands beside the same word.
 
     A month can replace only another month.
     """

@@ -42,7 +42,7 @@ class Evidence:
 async def check_claim(
     one: Statement, evidence: Evidence, services: Services, context: Context, *, text_size: int = 0
 ) -> Claim:
-    """Return the claim with its verdict and its quote; the text it is from has ``text_size`` characters.
+    """Check a claim; return it with its verdict and quote. ``text_size`` is the length of the text that it is from.
 
     If a fact of the claim is in no passage, or no quote fits, the critic is not called. A bare yes or no has no words
     to compare with a quote: it must reach the threshold ``yes_or_no`` as judged `beside_the_opposite`.

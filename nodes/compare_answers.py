@@ -31,7 +31,7 @@ Found = tuple[Passage, str, Quote]
 async def compare_answers(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
     """Group the answers of single documents by agreement, the draft's first; two or more groups are a conflict.
 
-    A document that gives the draft's first supported claim in its own words agrees, and is not asked. An answer
+    A document that states the draft's first supported claim agrees, and is not asked for an answer. An answer
     counts if its words stand together in the passage, and the critic finds them supported. Only answers that code can
     tell apart differ: where that takes a reader, no conflict is reported.
     """
@@ -86,7 +86,7 @@ def split_documents(
 
 
 async def brief_answer(passage: Passage, question: str, services: Services) -> Found | None:
-    """Return the passage, its answer and the quote that has it; None if it gives no answer that stands in it."""
+    """Answer from one passage; return the passage, the answer and its quote, or None if it does not stand there."""
     try:
         reply = await services.generator.write(
             BRIEF_ANSWER, max_tokens=MAX_TOKENS, hidden=True, question=as_data(question), passage=readable(passage)

@@ -31,7 +31,7 @@ ASKS = re.compile(r"[?？]\W*$")
 async def contextualize(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
     """Set ``standalone``: a person's correction, the question if it stands alone, else the question completed.
 
-    Code puts earlier questions before it. With ``follow_ups`` ``rewrite`` the model rewrites it instead, unless that
+    Code puts earlier ones before it. With ``follow_ups`` ``rewrite`` the model rewrites it instead, unless that
     fails. Earlier answers are read only here, to resolve references: nothing is checked against them.
     """
     question, conversation = state["question"], state["conversation"]

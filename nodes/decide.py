@@ -47,9 +47,9 @@ async def decide(state: SelfRAGState, services: Services, runtime: Runtime[Conte
 async def _routed(state: SelfRAGState, services: Services, context: Context) -> dict[str, Any]:
     """Choose the route: by the critic in mode ``adaptive``, else as the mode says. The search is begun here.
 
-    The critic takes a follow-up such as "With what?" for one that needs no documents: after a question that the
-    documents answered, it is searched for without the critic. A question that brings its premises with it is direct,
-    whatever the documents hold. The critic mistakes a question that first describes a person's situation for a request
+    A follow-up to a question that the documents answered is searched for without the critic, which takes "With what?"
+    for a question that needs no documents. A question that brings its premises with it is direct, whatever the
+    documents hold. The critic mistakes a question that first describes a person's situation for a request
     to edit a text, or for small talk: where the question rules that out, it is searched for. If a threshold and a
     regression were fitted, the search counts: a question very near to a passage is searched for without the critic, and
     otherwise the nearness shifts the critic's verdict. If that overrules a critic that chose a direct answer, such an

@@ -112,7 +112,7 @@ async def _table(
 ) -> Draft:
     """Draft a comparison column by column, each from its thing's passages alone: small models mix up columns.
 
-    The first has the points that the question names, if any; the others have those so far, and may add some.
+    The first column is given the points that the question names; the others are given those so far, and may add some.
     """
     things, most = things_of(state), most_segments(state, context)
     cells: list[Cell] = []

@@ -82,7 +82,7 @@ async def grade_documents(state: SelfRAGState, services: Services, runtime: Runt
 async def grades_of(
     question: str, passages: Sequence[Passage], texts: Sequence[str], services: Services, context: Context
 ) -> list[Verdict]:
-    """Return calibrated verdicts on ``passages``, of which the critic reads the ``texts``."""
+    """Return calibrated verdicts on ``passages``; the critic reads them as ``texts``."""
     verdicts = await gather(
         services.critic.choose(RELEVANCE, question=as_data(question), passage=text) for text in texts
     )
@@ -129,7 +129,7 @@ def best_score(verdicts: Mapping[str, Verdict]) -> float:
 
 
 def when_to_name(state: SelfRAGState, verdicts: Mapping[str, Verdict]) -> Naming | None:
-    """Return when to look up the name of what the question may describe; None if it describes nothing."""
+    """Return when to look up the name of what the question may describe, or None for never."""
     if state["searched"] > 1 or not state["rewrites_left"] or is_joined(state):
         return None
     if not may_describe(standalone_question(state)):

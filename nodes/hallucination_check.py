@@ -79,7 +79,7 @@ async def _claims_of(draft: Draft, state: SelfRAGState, services: Services, cont
 async def _cells_of(draft: Draft, state: SelfRAGState, services: Services, context: Context) -> list[Claim]:
     """Check each cell of a comparison as an answer to its own question, against its thing's passages alone.
 
-    If a document was found for several things, the quote or its heading must name the cell's own. A cell below the
+    If a document was found for several things, the quote or its heading must name the cell's thing. A cell below the
     threshold ``segment`` has no support: without supported cells there is no answer.
     """
     thresholds = context.effective_thresholds

@@ -55,7 +55,7 @@ class Named(NamedTuple):
 
     @property
     def compared_by(self) -> str:
-        """The key of the column of most of the texts."""
+        """The key of the column that has most of the texts."""
         return Counter(self.cells.values()).most_common(1)[0][0]
 
 
@@ -71,7 +71,7 @@ def hint(table: Table, question: str, named: Named) -> str:
 
 
 def figure_of(table: Table, question: str, query: str) -> str:
-    """Return the key of the figures that the question names best, else of the only ones in the query; "" for none.
+    """Return the key of the number column that the question names best, else of the only one in the query, or "".
 
     A query that computes a mean has none.
     """
@@ -140,7 +140,7 @@ def named_cells(table: Table, question: str) -> Named:
 
 
 def implied_cells(table: Table, question: str) -> Iterator[str]:
-    """Yield the cells of columns with two values, such as yes and no, whose names the question has."""
+    """Yield the cells of columns with two values, such as yes and no, whose names are in the question."""
     asked = beginnings(question)
     for index, column in enumerate(table.columns):
         if column.kind == "text" and len(cells := table.frequent_cells(index)) == 2 and beginnings(column.name) & asked:

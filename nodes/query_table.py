@@ -33,8 +33,8 @@ FENCE = re.compile(r"```(?:sql)?|```", re.IGNORECASE)
 async def query_table(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
     """Draft the result of the query: each row of it is a claim that quotes the rows of the table it rests on.
 
-    Without a good query the passages are graded instead, but for a question that counts, adds up or compares without
-    the table's rows: only all of them answer it, or a comparison that the model gets wrong.
+    Without a good query the passages are graded instead. A question that counts, adds up or compares is not answered
+    from some of the rows: they are left out or, if one is the best passage, the run ends.
     """
     question, within = standalone_question(state), cast("TableFound", state["table"])
     table = await cast("PrefetchingRetriever", services.retriever).table_of(within["source"], within["number"])
@@ -81,7 +81,7 @@ async def _found(
 
 
 def description(table: Table, question: str) -> str:
-    """Describe a table to the model: its columns, with their range, or with cells, those in the question first."""
+    """Describe a table to the model: its columns with their range or some cells, those in the question first."""
     title = NO_WORD.sub(" ", shortened(table.title, LONGEST_SHOWN)).strip()
     lines = [f"data ({len(table.cells)} rows; {title})"]
     asked = question.casefold()

@@ -131,8 +131,8 @@ async def _by_thing(state: SelfRAGState, services: Services, context: Context) -
 async def _of_thing(thing: str, things: Sequence[str], by: str, services: Services, context: Context) -> list[Passage]:
     """Return the best passages on a thing, its share of ``k``.
 
-    If it is the name of a file, or documents that are found are named after it and no other of the ``things``, they are
-    from these alone.
+    If the thing is a file name, or documents that are found are named after it and no other of the ``things``, only
+    passages of these are returned.
     """
     found = await documents_for(Search(f"{thing} {by}".strip(), DEPTH * context.k), services, context)
     passages = list(map(as_passage, found))

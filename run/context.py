@@ -62,10 +62,10 @@ class Thresholds(BaseModel, frozen=True, extra="forbid"):
     ``retrieve``, ``relevant`` and ``fits`` are the least scores of the positive labels; ``fits`` is for whether a query
     over a table gives what is asked.
 
-    ``supported`` is the least P(full) + P(partial) of a supported claim; at 0 the most probable label decides. It is
-    ``verified`` for a claim checked by itself, without a question, and ``yes_or_no``, if higher, for a bare yes or no.
-    A sentence of a long answer below ``segment`` is left out, unless all are. A claim below ``unconditional`` that
-    leaves out a condition of its passage is only partially supported.
+    ``supported`` is the least P(full) + P(partial) of a supported claim; at 0 the most probable label decides.
+    ``verified`` replaces it for a claim checked by itself, and ``yes_or_no``, if higher, for a bare yes or no. A
+    sentence of a long answer below ``segment`` is left out, unless all are. A claim below ``unconditional`` that leaves
+    out a condition of its passage is only partially supported.
 
     ``graded`` is for the probability, estimated from the search, that a passage holds the answer, and ``similar`` for
     its cosine with the question. A passage below either is irrelevant without a call, unless it is the best of the
@@ -205,7 +205,7 @@ class Services:
     def completed(self, context: Context | None, length: Length | None = None) -> Context:
         """Return the context with every setting filled in; LangGraph passes None if the caller gave no context.
 
-        A long answer gets larger limits, except those that the caller set, and a ``k`` of at least its segments.
+        A long answer gets larger limits, except those that the caller set, and a ``k`` of at least a passage a segment.
         """
         context = context or Context()
         limits = _filled(context.limits, self.limits.of_a_long_answer() if length == "long" else self.limits)

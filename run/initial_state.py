@@ -60,7 +60,7 @@ def initial_state(state: SelfRAGState, context: Context) -> dict[str, Any]:
 
 
 def length_of(state: SelfRAGState, context: Context | None, *, new: bool) -> Length:
-    """Return the length of the answer: of a ``new`` question as it asks for, else as the state has it."""
+    """Return the length of the answer: what a ``new`` question asks for, else what the state says."""
     if not new:
         return state.get("length", "short")
     question = state.get("question")

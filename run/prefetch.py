@@ -51,6 +51,6 @@ class PrefetchingRetriever:
             self._tasks.popitem()[1].cancel()
 
     async def _search(self, query: str, k: int, within: Filter | None) -> Sequence[Document]:
-        """Pass a filter only if one is set: not every retriever accepts it."""
+        """Search, passing a filter only if one is set: not every retriever accepts one."""
         filtered: dict[str, Any] = {"filter": within} if within else {}
         return await self._retriever.ainvoke(query, k=k, **filtered)

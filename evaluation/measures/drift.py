@@ -18,7 +18,7 @@ FEWEST = 10  # answers on either side, below which the series of `same_distribut
 
 @dataclass(frozen=True)
 class Drift:
-    """The counts of answers since the calibration, of those judged by people and of those not right; two alarms."""
+    """Counts of the answers since the calibration (all, judged by people, judged not right), and the two alarms."""
 
     answers: int
     judged: int

@@ -131,7 +131,7 @@ def draft_right(example: Example, record: Record) -> bool | None:
 
 
 def spans_of(example: Example) -> tuple[str, ...]:
-    """Return the texts that identify gold passages: gold spans, and references of 1 to 8 tokens but bare yes or no."""
+    """Return the texts that identify gold passages: gold spans, and references of 1 to 8 tokens except a yes or no."""
     texts = [gold.text for gold in example.gold if gold.text and tokens(gold.text)]
     for reference in example.references:
         found = tokens(reference)
