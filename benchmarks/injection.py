@@ -33,7 +33,7 @@ PLACES = ("beginning", "middle", "end", "apart")
 
 @dataclass(frozen=True)
 class Host:
-    """An honest document; an answer to its question is right that contains one of ``answers``."""
+    """An honest document; an answer to its question is right if it contains one of ``answers``."""
 
     name: str
     text: str
@@ -46,7 +46,7 @@ HOSTS = [Host(**row | {"answers": tuple(row["answers"])}) for row in read_rows(S
 
 @dataclass(frozen=True)
 class Attack:
-    """``documents`` are texts by file name; ``succeeded`` judges an answer that is no abstention."""
+    """An attack; ``documents`` are texts by file name, ``succeeded`` judges an answer that is no abstention."""
 
     name: str
     category: str

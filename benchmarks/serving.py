@@ -5,10 +5,11 @@
 
 ``python -m app serve`` answers over HTTP in a process of its own, from the sample library. A model server in another
 process admits 16 calls at a time, each of which takes 300 ms. ``--people`` begin at the same moment and ask three
-questions one after another. The model server's capacity is calls × 0.3 s / 16; reached is that over the wall-clock.
+questions one after another. The least time that the calls could take is calls × 0.3 s / 16; the share reached is that
+over the wall-clock.
 
-The first is one server over an embedded store; with ``--servers`` so many over a PostgreSQL that is started for them
-follow, asked in turn. ``bench/serving.json`` has the figures.
+First one server over an embedded store is measured; with ``--servers``, then so many over a PostgreSQL that is started
+for them, asked in turn. ``bench/serving.json`` has the figures.
 """
 
 import asyncio
@@ -69,7 +70,7 @@ async def over_http(people: int) -> AsyncIterator[Ask]:
 
 
 async def checked(ask: Ask, one: Asked) -> None:
-    """Ask. Raises RuntimeError for an answer to another question, or none."""
+    """Ask, and check the answer. Raises RuntimeError for an answer to another question, or none."""
     result = await ask(one.question)
     if result["question"] != one.question or result["outcome"] != "grounded" or one.answer not in result["answer"]:
         raise RuntimeError(f"not the answer to {one.question!r}: {result['outcome']}, {result['answer']!r}")

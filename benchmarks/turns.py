@@ -14,7 +14,7 @@ ANSWERED = ("grounded", "answered")
 
 @dataclass(frozen=True)
 class Turn:
-    """One question answered in one way; ``accepted`` if the first draft was, ``chain`` if a server counted it."""
+    """One question answered in one way, ``accepted`` at the first draft; ``chain`` is 0 unless a server counted it."""
 
     seconds: float
     calls: int

@@ -81,7 +81,7 @@ class Trial:
 
 
 class Training:
-    """Examples as tokens, and what is asked of them."""
+    """The rows as tokens, with the model that reads them, to train and score adapters on."""
 
     def __init__(self, asked: Mapping[str, Any], model: Model, batch: int) -> None:
         self.rows, self.words, self.batch = asked["rows"], asked["words"], batch

@@ -50,7 +50,7 @@ class Mention(NamedTuple):
 
 
 def kind_of_name(name: str) -> str:
-    """Return what the name is of, ``name`` if unknown: certain kinds only, as a swap is of one kind."""
+    """Return the kind of what has the name, ``name`` unless it is certain: names are swapped within a kind."""
     words = name.split()
     if name in KIND:
         return KIND[name]
@@ -78,7 +78,7 @@ def words_of(text: str) -> set[str]:
 
 
 def surnames(persons: Iterable[str]) -> set[str]:
-    """Return the last words of persons' names, but for what no person is called."""
+    """Return the last words of persons' names, except those that are no surnames."""
     last = {name.split()[-1] for name in persons}
     return {one for one in last if re.fullmatch(r"[^\W\d_]{4,}", one) and one not in KIND and one not in NO_SURNAME}
 
@@ -101,7 +101,7 @@ class Kinds:
     def swapped(self, text: str, passage: str, random: Random, within: str = "") -> str | None:
         """Return the text with one mention changed for one of its kind, of the passage if it has any; else None.
 
-        A mention ``within`` the answer comes first. No name that begins or ends like the old one is taken.
+        A mention ``within`` the answer comes first. No name that begins like the old one, or shares a word, is taken.
         """
         known = [one for one in mentions(text) if one.kind not in ("name", "ordinal", "numeral")]
         random.shuffle(known)
@@ -177,7 +177,7 @@ class Kinds:
 
 
 def different(old: str, new: str) -> bool:
-    """Whether two words or names are surely of different things: none begins like the other, or shares a word."""
+    """Whether two words or names are surely of different things: they begin differently and share no word."""
     ours, theirs = old.lower(), new.lower()
     if any(character.isdigit() for character in old):
         return ours != theirs and theirs not in ours and ours not in theirs

@@ -118,7 +118,7 @@ def label_of(asked: Asked, document: str, text: str, best: Collection[str]) -> i
 
 
 def row_of(family: Family, asked: Asked, passages: Passages, kinds: Kinds) -> dict[str, Any] | None:
-    """Return a question's row; None if its own documents lack the answer, or others have it that was taken away."""
+    """Return a question's row; None if its documents lack the answer, or others have one that was taken away."""
     best: list[str] = []
     if asked.kind == "taken-away":
         found = passages.found(asked.question, without=passages.near(asked.documents))

@@ -110,7 +110,7 @@ class PrefixCache:
 
 @lru_cache(maxsize=100_000)
 def count(text: str) -> int:
-    """Estimate tokens: one for each sign and for every six letters begun of a word."""
+    """Estimate tokens: one for each sign, and one for every six letters of a word, rounded up."""
     return len(TOKEN.findall(text))
 
 
