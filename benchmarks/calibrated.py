@@ -46,7 +46,7 @@ class Distorted(Critic):
     """A critic whose log-odds of support are half as steep as they were, and higher."""
 
     async def choose(self, choice: Choice, **inputs: Any) -> Verdict:
-        """Return the verdict, of support with the other probabilities."""
+        """Return the verdict, on support with distorted probabilities."""
         verdict = await super().choose(choice, **inputs)
         before = verdict["probabilities"]
         if choice.name != SUPPORT.name or not before:
@@ -84,7 +84,7 @@ def measure(options: Any) -> None:
 
 
 async def figures_of(folder: Path, name: str, options: Any) -> dict[str, Any]:
-    """Return the abstention F1 of a model on a set: as it is, calibrated without the documents asked, at the best."""
+    """Return the abstention F1 of a model on a set: as it is, calibrated on other documents, and at the best cut."""
     own_file, changed = MODELS[name]
     settings = Settings()
     if own_file:
@@ -109,7 +109,7 @@ def progress(folder: Path, what: str) -> Callable[[int, int], None]:
 
 
 def scored(trials: Sequence[Trial]) -> dict[str, Any]:
-    """Return what abstaining is worth: before, after, and at the cut that is best for these very questions."""
+    """Return the abstention F1 before and after calibration, and at the best cut for these very questions."""
     best = max(f1_of(trials, [one.at[cut] for one in trials]) for cut in range(len(CUTS)))
     row: dict[str, Any] = {
         "questions": len(trials),

@@ -3,12 +3,11 @@
     python -m benchmarks.conditions --half report
 
 The 60 documents of ``data/conditions.jsonl`` in three languages were written for this; those of one half are for
-tuning, the others for the report. Printed are the shares of right answers by kind of question, of wrong ones that are
-called grounded, of grounded ones that give the rule where the exception holds without quoting it, of those that quote
-it, and of abstentions that show the sentence which decides the question; ``bench/conditions.json`` has them, ``--out``
-the answers. An answer is right if it is grounded and says one of the wordings of each thing that it must say, not
-counting what it quotes of conditions, or begins with the right one of yes and no; where the document does not say, if
-there is none.
+tuning, the others for the report. Printed by kind of question are the shares of answers that are right, that are wrong
+but grounded, that give the rule where the exception holds and do not quote that, and that quote it, and of abstentions
+that show the sentence which decides the question; ``bench/conditions.json`` has them, ``--out`` the answers. An answer
+is right if it is grounded and says, outside the conditions that it quotes, one of the wordings of each thing that it
+must say, or begins with the right one of yes and no. Where the document does not say, an abstention is right.
 """
 
 import asyncio

@@ -66,7 +66,7 @@ class Case:
 
 
 def ramdocs(path: Path) -> list[Case]:
-    """The questions of RAMDocs, whose documents are labelled with the answer that each gives."""
+    """Return the questions of RAMDocs, whose documents are labelled with the answer that each gives."""
     found = []
     for number, row in enumerate(read_rows(path)):
         named = {f"document-{at}.txt": one for at, one in enumerate(row["documents"], 1)}
@@ -77,10 +77,10 @@ def ramdocs(path: Path) -> list[Case]:
 
 
 def attacked(path: Path) -> list[Case]:
-    """The questions of PoisonedRAG, each with five poisoned documents and one that states the right answer.
+    """Return the questions of PoisonedRAG, each with five poisoned documents and one that states the right answer.
 
-    The set has no clean passages, so that one is made of question and answer. Left out are questions whose right or
-    wrong answer is a bare yes or no, or where one answer contains the other: code cannot tell these apart.
+    The set has no clean passages: one is made of question and answer. Questions whose right or wrong answer is a bare
+    yes or no, or where one answer contains the other, are left out: code cannot tell these apart.
     """
     found = []
     for entry in json.loads(path.read_text(encoding="utf-8")).values():
@@ -98,17 +98,17 @@ SETS = {"ramdocs": ramdocs, "poisonedrag": attacked}
 
 
 def read(set_: str, path: Path, half: str) -> list[Case]:
-    """Every other question of a set."""
+    """Return every other question of a set."""
     return SETS[set_](path)[HALVES.index(half) :: 2]
 
 
 def chosen(cases: Sequence[Case], most: int | None, seed: int) -> list[Case]:
-    """At most so many questions; a larger draw begins with the smaller one."""
+    """Draw at most so many questions; a larger draw begins with the smaller one."""
     return sorted(cases, key=lambda one: digest(str(seed), one.name))[:most]
 
 
 def systems(services: Services, context: Context, replies: Replies) -> list[System]:
-    """The three systems over one recorded model."""
+    """Return the three systems over one recorded model."""
     services = recorded(services, replies)
     context = without_time_limit(services, context).model_copy(update={"mode": "always"})
     off = context.model_copy(update={"conflicts": False})
@@ -116,13 +116,13 @@ def systems(services: Services, context: Context, replies: Replies) -> list[Syst
 
 
 def disagree(case: Case, files: Sequence[str]) -> bool:
-    """Whether two of the files are labelled with different answers; one that contains the other is no other."""
+    """Whether two of the files are labelled with answers of which neither contains the other."""
     labels = [label for name in files if (label := case.labels.get(Path(name).name))]
     return any(not contains(a, b) and not contains(b, a) for a, b in combinations(labels, 2))
 
 
 def of_conflicts(cases: Sequence[Case], records: Sequence[Record]) -> dict[str, Estimate | int]:
-    """Precision and recall of a shown conflict."""
+    """Return precision and recall of a shown conflict, with counts."""
     pairs = zip(cases, records, strict=True)
     there = [disagree(case, [one["source"] for one in record["seen"]]) for case, record in pairs]
     told = [bool(record.get("conflicts")) for record in records]
@@ -137,7 +137,7 @@ def of_conflicts(cases: Sequence[Case], records: Sequence[Record]) -> dict[str, 
 
 
 def of_deception(cases: Sequence[Case], records: Sequence[Record]) -> dict[str, Any]:
-    """How many answers give what the attack wants, and how many of these show no conflict."""
+    """Count the answers that give what the attack wants, and those of them that show no conflict."""
     told = [
         contains(record["answer"], case.wrong)
         and (bool(record.get("conflicts")) or not contains(record["answer"], case.correct))

@@ -1,4 +1,4 @@
-"""Read documents in this process, which what measures or tests a reader may do: the program reads in a sandbox."""
+"""Read documents in this process, for benchmarks and tests; the program reads them in a sandbox."""
 
 from pathlib import Path
 

@@ -94,7 +94,7 @@ def conversation_of(task: Mapping[str, Any]) -> str:
 
 
 def turns_of(messages: Sequence[Mapping[str, str]]) -> tuple[list[Turn], str]:
-    """Return the turns before the last question, and that."""
+    """Return the turns before the last question, and that question."""
     turns: list[Turn] = []
     for message in messages:
         if message["speaker"] == "user":

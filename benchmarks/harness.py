@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 def option_parser(doc: str | None, **defaults: int | float | Path) -> argparse.ArgumentParser:
-    """A parser described by a module's first line; each default is an option of its type, and False is a flag."""
+    """Return a parser described by a module's first line; each default is an option of its type, and False a flag."""
     parser = argparse.ArgumentParser(description=(doc or "").split("\n", maxsplit=1)[0])
     for name, default in defaults.items():
         option = f"--{name.replace('_', '-')}"
@@ -32,12 +32,12 @@ def option_parser(doc: str | None, **defaults: int | float | Path) -> argparse.A
 
 
 def show_progress(text: str) -> None:
-    """Write over the line of standard error that says how far the run is."""
+    """Overwrite the progress line on standard error."""
     print(f"\r{text} ", end="", file=sys.stderr, flush=True)
 
 
 def end_progress() -> None:
-    """Leave the line of progress as it is, and go to the next."""
+    """End the progress line."""
     print(file=sys.stderr)
 
 
@@ -50,7 +50,7 @@ def counted(items: Sequence[T], of: str = "") -> Iterator[T]:
 
 
 def exit_code_of(run: Callable[[], object]) -> int:
-    """Do what keeps its answers as they come, and return the command line's exit code for how that ended."""
+    """Call ``run``, which can be resumed after an interruption, and return the command line's exit code."""
     try:
         run()
     except SelfRAGError as error:
@@ -63,7 +63,7 @@ def exit_code_of(run: Callable[[], object]) -> int:
 
 
 def read_rows(path: Path) -> list[dict[str, Any]]:
-    """The rows of a JSONL file; none where there is no file."""
+    """Return the rows of a JSONL file; none if there is no file."""
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
 
 
@@ -86,12 +86,12 @@ def _as_json(value: Any) -> Any:
 
 
 def listed(counts: Mapping[str, int]) -> str:
-    """Counts by name, the most frequent first."""
+    """Format counts by name, the most frequent first."""
     return ", ".join(f"{name} {count}" for name, count in sorted(counts.items(), key=lambda one: -one[1]))
 
 
 def shown(found: Estimate | Difference | int, digits: int = 2) -> str:
-    """A value with its interval, a difference with its sign; a count as it is."""
+    """Format a value with its interval, a difference with its sign, or a count as it is."""
     if isinstance(found, int):
         return str(found)
     if found.value is None:
@@ -101,7 +101,7 @@ def shown(found: Estimate | Difference | int, digits: int = 2) -> str:
 
 
 def aligned(rows: Sequence[tuple[str, ...]]) -> str:
-    """A table whose columns begin below each other."""
+    """Format a table with aligned columns."""
     widths = [max(map(len, column)) + 2 for column in zip(*rows, strict=True)]
     return "\n".join("".join(map(str.ljust, row, widths)).rstrip() for row in rows)
 
@@ -109,9 +109,9 @@ def aligned(rows: Sequence[tuple[str, ...]]) -> str:
 def share_table(
     rows: Sequence[Mapping[str, Any]], by: Sequence[str], columns: Mapping[str, str]
 ) -> list[tuple[str, ...]]:
-    """The shares of rows in which each field of ``columns`` is true, by its title, with exact intervals.
+    """Return the shares of rows in which each field of ``columns`` (by title) is true, with exact intervals.
 
-    A line is of the rows that have the same value of a field of ``by``, the last of all.
+    There is a line for each value of each field of ``by``, and a last one for all rows.
     """
     groups = {row[key]: [one for one in rows if one[key] == row[key]] for key in by for row in rows}
     lines = [("", *columns, "n")]
@@ -131,7 +131,7 @@ def end(name: str | None, figures: Mapping[str, Any], violated: Sequence[str] = 
 
 
 def without_time_limit(services: Services, context: Context) -> Context:
-    """Return the context as the services complete it, in which replies that are kept and new ones count the same."""
+    """Return the completed context with a time limit that is never met, so that kept and new replies count alike."""
     context = services.completed(context)
     limits = context.effective_limits.model_copy(update={"seconds": LONGEST})
     return context.model_copy(update={"limits": limits})
@@ -139,7 +139,7 @@ def without_time_limit(services: Services, context: Context) -> Context:
 
 @dataclass
 class WrappedSystem:
-    """A system that goes by another's name and answers by ``ask``."""
+    """A system that answers by calling ``ask``."""
 
     name: str
     fingerprint: str

@@ -33,7 +33,7 @@ PLACES = ("beginning", "middle", "end", "apart")
 
 @dataclass(frozen=True)
 class Host:
-    """An honest document; an answer to its question is right that contains one of ``answers``."""
+    """An honest document; an answer to its question is right if it contains one of ``answers``."""
 
     name: str
     text: str
@@ -46,7 +46,7 @@ HOSTS = [Host(**row | {"answers": tuple(row["answers"])}) for row in read_rows(S
 
 @dataclass(frozen=True)
 class Attack:
-    """``documents`` are texts by file name; ``succeeded`` judges an answer that is no abstention."""
+    """An attack; ``documents`` are texts by file name, ``succeeded`` judges an answer that is no abstention."""
 
     name: str
     category: str
@@ -66,7 +66,7 @@ class Attack:
 
 
 def raginject() -> list[Attack]:
-    """The payloads of the installed package's default set, judged by its own keyword judge.
+    """Return the payloads of the installed package's default set, judged by its own keyword judge.
 
     Its set against retrievers is left out: it is judged by what is found, which no answer shows.
     """
@@ -85,7 +85,7 @@ def raginject() -> list[Attack]:
 
 
 def planted(name: str, category: str, text: str, succeeded: Callable[[str], bool]) -> Attack:
-    """The attack ``text`` in an honest document, or beside one, with another about something else.
+    """Plant the attack ``text`` in an honest document, or beside one; add another document about something else.
 
     Host and place follow from the attack's name.
     """
@@ -99,14 +99,14 @@ def planted(name: str, category: str, text: str, succeeded: Callable[[str], bool
 
 
 def put(text: str, into: str, place: str) -> str:
-    """The document with the text on lines of its own before it, after it, or between two of its sentences."""
+    """Put the text on lines of its own before a document, after it, or between two of its sentences."""
     spans = sentences(into)
     at = {"beginning": 0, "middle": spans[len(spans) // 2][0]}.get(place, len(into))
     return "\n".join(part.strip() for part in (into[:at], text, into[at:]) if part.strip())
 
 
 def drawn(attacks: Sequence[Attack], most: int | None, seed: int = 0) -> list[Attack]:
-    """At most so many attacks, evenly from all categories; a larger draw begins with the smaller one."""
+    """Draw at most so many attacks, evenly from all categories; a larger draw begins with the smaller one."""
     categories = defaultdict(list)
     for attack in sorted(attacks, key=lambda one: digest(str(seed), SOURCE, one.name)):
         categories[attack.category].append(attack)
@@ -133,7 +133,7 @@ def measure(most: int | None, seed: int) -> None:
 
 
 def systems(services: Services, context: Context) -> list[System]:
-    """Plain retrieve-and-generate, and Self-RAG."""
+    """Return plain retrieve-and-generate, and Self-RAG."""
     return [plain(services, context), self_rag(services, context)]
 
 

@@ -49,7 +49,7 @@ def main() -> None:
 
 
 def passages_of(language: str) -> list[Passage]:
-    """The passages of a language's documents."""
+    """Return the passages of a language's documents."""
     documents = split(document for path in sorted((DATA / language).iterdir()) for document in load(path))
     return [as_passage(document) for document in documents]
 
@@ -73,7 +73,7 @@ def check(language: str) -> dict[str, Checked]:
 
 
 def with_another_figure(answer: str, passages: Sequence[Passage]) -> str | None:
-    """The answer with its first figure replaced by one that the passages do not have; None without a figure."""
+    """Replace the answer's first figure by one that the passages do not have; None without a figure."""
     figure = FIGURE.search(answer)
     if figure is None:
         return None
@@ -84,7 +84,7 @@ def with_another_figure(answer: str, passages: Sequence[Passage]) -> str | None:
 
 
 def vetoes(answer: str, passages: Sequence[Passage], question: str) -> Iterator[str]:
-    """What the rules hold against the answer's statements."""
+    """Yield what the rules hold against the answer's statements."""
     for statement in statements(answer):
         said = rule(statement, list(passages), question, [])
         if isinstance(said, str):

@@ -125,7 +125,7 @@ def plain(rag: SelfRAG, question: str) -> dict[str, Any]:
 
 
 def figures_of(rows: Sequence[Mapping[str, Any]], said: Mapping[str, Mapping[str, Any]]) -> dict[str, float]:
-    """Return what the module's first lines name."""
+    """Return the figures that the module's docstring names."""
     answerable = [one for one in rows if one.get("answer")]
     given = [one for one in answerable if said[one["id"]]["answer"]]
     refused = [one for one in rows if not said[one["id"]]["answer"]]

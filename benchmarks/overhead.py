@@ -44,7 +44,7 @@ class Ready:
         self._replies: dict[tuple[str, str], AIMessage] = {}
 
     async def ainvoke(self, messages: Sequence[BaseMessage], **_: Any) -> AIMessage:
-        """The reply to the first and the last message, which tell prompts apart."""
+        """Return the reply to the first and the last message, by which prompts differ."""
         key = (str(messages[0].content), str(messages[-1].content))
         if key not in self._replies:
             said = self._model.reply([{"role": ROLES[one.type], "content": one.text} for one in messages])
@@ -58,7 +58,7 @@ class Ready:
 
 
 async def measure(rounds: int) -> list[float]:
-    """The wall-clock of each run of the graph."""
+    """Return the wall-clock seconds of each run of the graph."""
     asked, retriever = await asked_of_sample(K)
     model = cast(BaseChatModel, Ready(Model(asked, 100)))
     chat = Chat(lambda: model, "ready")
@@ -68,7 +68,7 @@ async def measure(rounds: int) -> list[float]:
         gc.collect()
         for one in asked:
             for kept in (stemmed, stemmed_spans, facts_of, lexicon_of, language_of, languages_in):
-                kept.cache_clear()  # what a question finds there in a service is what others left; here it is nothing
+                kept.cache_clear()  # only other questions fill these in a service
             began = time.perf_counter()
             state = await graph.ainvoke({"question": one.question}, context=Context(k=K))
             took = time.perf_counter() - began

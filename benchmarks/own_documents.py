@@ -30,7 +30,7 @@ Systems = Callable[[Services, Context], list[System]]
 
 
 def example_of(name: str, question: str, documents: Documents, references: tuple[str, ...] = ()) -> Example:
-    """The question as a system is asked it; its id changes with the documents."""
+    """Return the question as a system is asked it; its id changes with the documents."""
     content = digest(question, *_named(documents))
     return Example(id=f"{name}:{content[:16]}", question=question, answerable=True, references=references)
 
@@ -40,7 +40,7 @@ def _named(documents: Documents) -> list[str]:
 
 
 class OwnDocuments:
-    """Search the documents of the example that is asked, one at a time.
+    """A retriever over the documents of one example at a time.
 
     They are given by the example's id, and indexed as a person's are: from files, cleaned, split and embedded.
     """
@@ -67,7 +67,7 @@ class OwnDocuments:
             yield
 
     async def ainvoke(self, input: str, *, k: int) -> Sequence[Document]:  # noqa: A002
-        """As the retriever."""
+        """Search the documents of the example that is asked."""
         if self._retriever is None:
             raise LookupError("no example is asked")
         return await self._retriever.ainvoke(input, k=k)

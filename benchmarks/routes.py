@@ -41,7 +41,7 @@ def main() -> None:
 
 
 async def ask(questions: list[str], rag: SelfRAG) -> list[dict[str, Any]]:
-    """What `decide` makes of each question."""
+    """Return the update that `decide` makes for each question."""
     made, services = [], rag.services
     context = services.completed(None)
     async with rag:

@@ -26,12 +26,12 @@ BEGINNING = 300  # characters that the peer with the shortest sight reads of a p
 
 
 def open_docs(docs: Sequence[Path] | None) -> SelfRAG:
-    """Self-RAG over ``docs``, or the sample library if None, as the settings say."""
+    """Open Self-RAG over ``docs``, or the sample library if None, as the settings say."""
     return SelfRAG.open(*(docs or [SAMPLE]), screen=Screen())
 
 
 def questions_in(path: Path) -> tuple[Example, ...]:
-    """The examples of a question set whose documents are named elsewhere."""
+    """Return the examples of a question set whose documents are named elsewhere."""
     return load_questions(path, Path("eval") / "documents").examples
 
 
@@ -48,28 +48,28 @@ class Asked:
 
 
 class CachedRetriever:
-    """Search once for each query, so that later searches take no time."""
+    """A retriever that searches once for each query, so that later searches take no time."""
 
     def __init__(self, retriever: Any) -> None:
         self._retriever = retriever
         self._found: dict[tuple[str, int], list[Document]] = {}
 
     async def ainvoke(self, input: str, *, k: int) -> list[Document]:  # noqa: A002
-        """As the retriever."""
+        """Return the cached result, or search."""
         if (input, k) not in self._found:
             self._found[input, k] = await self._retriever.ainvoke(input, k=k)
         return self._found[input, k]
 
 
 async def asked_of_sample(k: int) -> tuple[list[Asked], CachedRetriever]:
-    """The questions of the sample library that every way can answer, and what is found for them, in no time."""
+    """Return the questions of the sample library that every way can answer, and a retriever that has searched them."""
     with library_to_ask([SAMPLE], load_settings(), Screen(quiet=True)) as library:
         retriever = CachedRetriever(library.store.as_retriever())
         return await answerable(retriever, k), retriever
 
 
 async def answerable(retriever: CachedRetriever, k: int) -> list[Asked]:
-    """The questions answered early in one of the first ``k`` passages, so that every way finds the answer."""
+    """Return the questions answered early in one of the first ``k`` passages, so that every way finds the answer."""
     asked = []
     for example in questions_in(QUESTIONS):
         spans = [gold.text for gold in example.gold if gold.text] if example.answerable else []
@@ -82,7 +82,7 @@ async def answerable(retriever: CachedRetriever, k: int) -> list[Asked]:
 
 
 def _claim(passage: Passage, question: str, spans: Sequence[str]) -> str | None:
-    """The sentence with the span, if it is a single claim with a quote and no missing fact."""
+    """Return the sentence with the span, if it is a single claim with a quote and no missing fact."""
     for start, end in sentences(passage["text"]):
         text = passage["text"][start:end]
         holds = any(span[:OPENING] in text for span in spans) and not declines(text)

@@ -5,10 +5,11 @@
 
 ``python -m app serve`` answers over HTTP in a process of its own, from the sample library. A model server in another
 process admits 16 calls at a time, each of which takes 300 ms. ``--people`` begin at the same moment and ask three
-questions one after another. The model server's capacity is calls × 0.3 s / 16; reached is that over the wall-clock.
+questions one after another. The least time that the calls could take is calls × 0.3 s / 16; the share reached is that
+over the wall-clock.
 
-The first is one server over an embedded store; with ``--servers`` so many over a PostgreSQL that is started for them
-follow, asked in turn. ``bench/serving.json`` has the figures.
+First one server over an embedded store is measured; with ``--servers``, then so many over a PostgreSQL that is started
+for them, asked in turn. ``bench/serving.json`` has the figures.
 """
 
 import asyncio
@@ -41,7 +42,7 @@ Ask = Callable[[str], Awaitable[Any]]
 
 @contextmanager
 def serving(people: int) -> Iterator[str]:
-    """The address of our own server, with the settings of the environment."""
+    """Yield the address of our own server, started with the settings of the environment."""
     environment = os.environ | {"SELFRAG_SERVER_CONCURRENCY": str(people)}
     command = [sys.executable, "-m", "app", "serve", "--port", "0", "--quiet"]
     with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as process:
@@ -56,7 +57,7 @@ def serving(people: int) -> Iterator[str]:
 
 @asynccontextmanager
 async def over_http(people: int) -> AsyncIterator[Ask]:
-    """What asks a server of our own a question and returns its result's JSON."""
+    """Yield a function that asks a server of our own a question and returns its result's JSON."""
     limits = httpx2.Limits(max_connections=people)
     with serving(people) as address:
         async with httpx2.AsyncClient(base_url=address, timeout=SECONDS, limits=limits, trust_env=False) as client:
@@ -69,14 +70,14 @@ async def over_http(people: int) -> AsyncIterator[Ask]:
 
 
 async def checked(ask: Ask, one: Asked) -> None:
-    """Ask. Raises RuntimeError for an answer to another question, or none."""
+    """Ask, and check the answer. Raises RuntimeError for an answer to another question, or none."""
     result = await ask(one.question)
     if result["question"] != one.question or result["outcome"] != "grounded" or one.answer not in result["answer"]:
         raise RuntimeError(f"not the answer to {one.question!r}: {result['outcome']}, {result['answer']!r}")
 
 
 async def at_once(ask: Ask, known: Sequence[Asked], people: int, server: Remote) -> dict[str, Any]:
-    """All people at the same moment."""
+    """Let all people begin to ask at the same moment, and return the figures."""
     questions = list(itertools.islice(itertools.cycle(known), people * EACH))
 
     async def person(number: int) -> None:
@@ -92,7 +93,7 @@ async def at_once(ask: Ask, known: Sequence[Asked], people: int, server: Remote)
 
 
 async def reached(known: Sequence[Asked], people: int, server: Remote, servers: int) -> dict[str, Any]:
-    """What so many servers of ours reach, over the store that the environment names."""
+    """Return what so many servers of ours reach, over the store that the environment names."""
     async with AsyncExitStack() as stack:
         served = [await stack.enter_async_context(over_http(people)) for _ in range(servers)]
         for ask in served:  # each begins its connections and opens its library

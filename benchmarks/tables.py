@@ -69,7 +69,7 @@ KINDS = [Kind(**row) for row in DATA["kinds"]]
 
 @dataclass(frozen=True)
 class Asked:
-    """A question of a table, and what answers it: all of ``answers``; no answers, nothing."""
+    """A question about a table; a right answer has all of ``answers`` or, if there are none, abstains."""
 
     id: str
     kind: str
@@ -86,7 +86,7 @@ class Drawn:
     rows: list[dict[str, Any]]
 
     def asked(self, kind: str, question: str, sql: str | None) -> Asked:
-        """Return a question that this SELECT of the table ``t`` answers; None, nothing. Fractions have two decimals."""
+        """Return a question with what this SELECT over ``t`` finds, fractions with two decimals; nothing if None."""
         found = self._selected(sql) if sql else []
         texts = (f"{one:.2f}".rstrip("0").rstrip(".") if isinstance(one, float) else str(one) for one in found)
         return Asked(f"{self.number}-{kind}", kind, question, tuple(texts))

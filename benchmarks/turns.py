@@ -14,7 +14,7 @@ ANSWERED = ("grounded", "answered")
 
 @dataclass(frozen=True)
 class Turn:
-    """One question answered in one way; ``accepted`` if the first draft was, ``chain`` if a server counted it."""
+    """One question answered in one way, ``accepted`` at the first draft; ``chain`` is 0 unless a server counted it."""
 
     seconds: float
     calls: int
@@ -55,7 +55,7 @@ def medians(rows: Sequence[Mapping[str, Turn]]) -> dict[str, dict[str, float]]:
 
 
 def table(ways: Mapping[str, Mapping[str, float]]) -> str:
-    """The medians of each way below each other; times are over plain's."""
+    """Format the medians of each way, a line each; times are over plain's."""
     forms = {"calls": 0, "chain": 0, "seconds": 2, "times": 2, "uncached": 0, "uncached_times": 2}
     rows = [(name, *(f"{one[key]:.{digits}f}" for key, digits in forms.items())) for name, one in ways.items()]
     return aligned([("", "calls", "chain", "seconds", "times plain", "uncached", "times plain"), *rows])

@@ -45,7 +45,7 @@ def open_library(url: str, seconds: float) -> Library:
 
 
 def work(url: str, seconds: float, begin: Any) -> None:
-    """Read until nothing waits."""
+    """Read files until none is waiting."""
     with open_library(url, seconds) as library:
         begin.wait()
         with Worker(library.store, library.require_queue(), library.settings, "worker") as worker:

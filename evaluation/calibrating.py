@@ -1,7 +1,7 @@
 """Fit what ``confidence`` means for a model and a library, and choose the cut below which an answer is withheld.
 
-Each labelled question is asked at each of ``CUTS``, which are fixed before any label is seen. So what is counted at a
-cut is what the product does there, redrafts and all. Replies are kept by prompt: a further cut costs only the calls
+Each labelled question is asked at each of ``CUTS``, which are fixed before any label is seen. So the counts at a cut
+show what the product does there, redrafts and all. Replies are kept by prompt: a further cut costs only the calls
 that differ.
 """
 
@@ -27,12 +27,12 @@ from run.state import SelfRAGState
 CUTS = tuple(expit(quarter / 4) for quarter in range(-18, 29))  # of the confidence before it is calibrated
 FOLDS = 5
 FEWEST = 20  # answers on which two coefficients can be fitted
-AS_GOOD = 0.01  # below the best abstention F1, which still counts as the same
+AS_GOOD = 0.01  # an abstention F1 this little below the best counts as the best
 
 
 @dataclass(frozen=True)
 class Said:
-    """What was said to a question: whether it was answered, whether rightly, and the confidence before calibration."""
+    """The reply to a question: whether it is an answer, whether it is right, and the confidence before calibration."""
 
     answered: bool
     right: bool
@@ -41,7 +41,7 @@ class Said:
 
 @dataclass(frozen=True)
 class Trial:
-    """What came of one labelled question: as the settings are, and at each of ``CUTS``.
+    """The replies to one labelled question: ``before``, by the settings as they are, and ``at`` each of ``CUTS``.
 
     ``document`` is the one that it is about, ``passage`` the id of the first one found. ``confidence`` is that of the
     answer at the lowest cut, in 0..1 and not calibrated; None where there was no answer.
@@ -57,7 +57,7 @@ class Trial:
 
 @dataclass(frozen=True)
 class Measured:
-    """What a confidence and a cut are worth on questions that neither was fitted on."""
+    """The measures of a confidence and a cut on questions that neither was fitted on."""
 
     log_loss: Estimate
     calibration_error: float | None
@@ -69,7 +69,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class Guarantee:
-    """The risk that the cut keeps to, with a probability of 0.9; what was asked for, and what was counted."""
+    """The risk that the cut keeps to with a probability of 0.9, the risk asked for, and the counts at the cut."""
 
     risk: float
     asked: float
@@ -79,9 +79,9 @@ class Guarantee:
 
 @dataclass(frozen=True)
 class Calibrated:
-    """Log-odds of the confidence = ``slope`` · those before + ``intercept``; ``cut`` is the place in ``CUTS``.
+    """A calibration: log-odds of the confidence = ``slope`` · those before + ``intercept``; ``cut`` indexes ``CUTS``.
 
-    It is ``estimated`` where the model wrote the labels: nothing is guaranteed then.
+    It is ``estimated`` if the model wrote the labels: then nothing is guaranteed.
     """
 
     slope: float
@@ -99,25 +99,25 @@ class Calibrated:
 
     @property
     def risk(self) -> float:
-        """The share of wrong answers that it keeps to: what is guaranteed, or else the end of the interval."""
+        """The share of wrong answers that it keeps to: the guaranteed one, or else the upper end of its interval."""
         return self.guarantee.risk if self.guarantee else self.after.risk.high or 1.0
 
     def scaled(self, probability: float) -> float:
-        """Return what a confidence before the calibration is after it."""
+        """Return the calibrated value of a confidence."""
         return expit(self.slope * logit(probability) + self.intercept)
 
     def confidences(self, trials: Sequence[Trial]) -> list[float]:
-        """Return the confidence of each answer at the cut."""
+        """Return the calibrated confidence of each answer at the cut."""
         said = [one.at[self.cut] for one in trials]
         return [self.scaled(one.confidence) for one in said if one.answered and one.confidence is not None]
 
     def fits(self, base: Fits) -> Fits:
-        """The critic's regressions with that of support scaled: the confidence is the least of its probabilities."""
+        """Return the critic's regressions with that of support scaled: the confidence is its least probability."""
         scaled = composed(base.support, self.slope, self.intercept)
         return base.model_copy(update={"support": scaled, "graded": True})
 
     def thresholds(self, base: Thresholds) -> Thresholds:
-        """What the cut means for the scaled confidence, and what was meant by the threshold of a sentence by itself."""
+        """Return the thresholds with the cut as ``supported``; it and ``verified`` become calibrated values."""
         cut = CUTS[self.cut]
         return base.model_copy(update={"supported": self.scaled(cut), "verified": self.scaled(base.verified)})
 
@@ -134,9 +134,9 @@ async def trials_of(
     progress: Callable[[int, int], None],
     withheld: Mapping[str, Withheld] | None = None,
 ) -> list[Trial]:
-    """Ask each example at each cut; of ``withheld``, by its id, without the passage that it names.
+    """Ask each example at each cut; while one whose id is in ``withheld`` is asked, its passage is not found.
 
-    The chats of ``services`` keep what was replied. Raises `ModelError`, and what they raise.
+    The chats of ``services`` keep the replies. Raises `ModelError`, and what they raise.
     """
     services = replace(services, fits=services.fits.model_copy(update={"graded": True}))
     context = services.completed(context).model_copy(update={"mode": "always", "caution": None})
@@ -171,7 +171,7 @@ async def trials_of(
 
 
 def _ends_the_same(lower: SelfRAGState, cut: float) -> bool:
-    """Whether a run at this cut ends as at a lower one: what was refused is so again, what is surer passes again."""
+    """Whether a run at ``cut`` ends like one at a lower cut: without an answer, or with one that is sure enough."""
     if lower["outcome"] not in ANSWERED or lower["best"] is None:
         return True
     known = confidence(lower["best"])
@@ -191,7 +191,7 @@ def calibrate(trials: Sequence[Trial], risk: float | None = None, *, estimated: 
     """Fit slope, intercept and cut on all trials; measure both on folds of documents that were left out.
 
     With ``risk`` the cut is the lowest that keeps to it, by `lowest_cut`; else one of about the best abstention F1.
-    Raises `RequestError` where the trials are too few, or of one kind.
+    Raises `RequestError` if the answers are too few, or all right or all wrong.
     """
     rows = [one for one in trials if one.confidence is not None]
     kinds = {one.at[0].right for one in rows}
@@ -216,7 +216,7 @@ def calibrate(trials: Sequence[Trial], risk: float | None = None, *, estimated: 
 def fit_of(rows: Sequence[Trial]) -> tuple[float, float]:
     """Return slope and intercept by Platt's method (1999): Newton steps, on labels drawn towards the middle.
 
-    So a few answers that are all right above some confidence give no infinite slope.
+    So the slope stays finite even if all answers above some confidence are right.
     """
     odds = np.array([logit(cast("float", one.confidence)) for one in rows])
     truth = np.array([one.at[0].right for one in rows])
@@ -241,15 +241,15 @@ def fit_of(rows: Sequence[Trial]) -> tuple[float, float]:
 
 
 def best_cut(trials: Sequence[Trial]) -> int:
-    """Return the lowest cut whose abstention F1 is about the best; of all where no question lacks an answer."""
+    """Return the index of the lowest cut with about the best abstention F1; 0 if every question has an answer."""
     f1 = [f1_of(trials, [one.at[cut] for one in trials]) for cut in range(len(CUTS))]
     return next(cut for cut, value in enumerate(f1) if value >= max(f1) - AS_GOOD)
 
 
 def guaranteed_cut(trials: Sequence[Trial], risk: float) -> tuple[int, Guarantee]:
-    """Return the lowest cut that keeps to the risk, or to the least that the surer half of so many answers can show.
+    """Return the index of the lowest cut that keeps to ``risk``, or to the least risk that so many labels can show.
 
-    Raises `RequestError` where even the strictest cut that can be tested does not keep to it.
+    Raises `RequestError` if even the strictest cut that can be tested does not keep to it.
     """
     counts = [(sum(one.at[cut].answered for one in trials), _wrong(trials, cut)) for cut in range(len(CUTS))]
     most = counts[0][0]
@@ -270,9 +270,9 @@ def _wrong(trials: Sequence[Trial], cut: int) -> int:
 
 
 def _held_out(trials: Sequence[Trial], rows: Sequence[Trial], cut: int | None) -> tuple[list[float], list[Said]]:
-    """Each row's probability, and what is said to each trial, by a fit and a cut without its document.
+    """Return each row's probability and each trial's reply, by a fit and a cut made without its document.
 
-    Of fewer documents than folds, without the passage that was found first.
+    With fewer documents than folds they are made without its first passage instead.
     """
     documents = [one.document for one in trials]
     by_document = len(set(documents)) >= FOLDS
@@ -295,7 +295,7 @@ def _held_out(trials: Sequence[Trial], rows: Sequence[Trial], cut: int | None) -
 
 
 def folds(groups: Sequence[str]) -> dict[str, int]:
-    """Return a fold for each group, the largest first into the smallest fold."""
+    """Assign each group to a fold: the largest first, each to the smallest fold so far."""
     sizes = [0] * FOLDS
     chosen: dict[str, int] = {}
     for group in sorted(set(groups), key=lambda one: (-groups.count(one), one)):
@@ -307,7 +307,7 @@ def folds(groups: Sequence[str]) -> dict[str, int]:
 def measured(
     rows: Sequence[Trial], probabilities: Sequence[float], trials: Sequence[Trial], said: Sequence[Said]
 ) -> Measured:
-    """Score the probabilities of the rows' answers, and what is said to all trials."""
+    """Score the probabilities of the rows' answers, and the replies to all trials."""
     truth = [one.at[0].right for one in rows]
     clipped = np.clip(np.asarray(probabilities), CLIP, 1 - CLIP)
     losses = -np.log(np.where(truth, clipped, 1 - clipped))
@@ -329,7 +329,7 @@ def f1_of(trials: Sequence[Trial], said: Sequence[Said]) -> float:
 
 
 def _f1_parts(trials: Sequence[Trial], said: Sequence[Said]) -> tuple[list[float], list[float]]:
-    """2·TP and 2·TP + FP + FN of abstaining where the documents hold no answer, by question."""
+    """Return each question's 2·TP and 2·TP + FP + FN of abstaining where the documents hold no answer."""
     lacking = [one.example.answerable is False for one in trials]
     withheld = [not one.answered for one in said]
     hits = [2.0 * (a and b) for a, b in zip(withheld, lacking, strict=True)]

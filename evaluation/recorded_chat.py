@@ -1,4 +1,4 @@
-"""Chat models whose replies are kept by prompt: none is paid for twice, and an interrupted run goes on."""
+"""Chat models whose replies are kept by prompt: none is paid for twice, and an interrupted run can be resumed."""
 
 import json
 import sys
@@ -28,7 +28,7 @@ class Calls:
     made: int = 0
 
     def count(self) -> None:
-        """Count one that is about to be made. Raises `RequestError` where none is left."""
+        """Count a call that is about to be made. Raises `RequestError` where none is left."""
         if self.made >= self.budget:
             raise RequestError(f"The budget of {self.budget:,} calls is used up: give a larger one.")
         self.made += 1
@@ -37,7 +37,7 @@ class Calls:
 class RecordedChat(Chat):
     """A chat that asks its model, within ``calls``, only what ``replies`` does not hold.
 
-    A reply that is kept is charged to the question's budget as it was. One that is no answer is not kept.
+    A kept reply is charged to the question's budget like the first time. A reply that is no answer is not kept.
     """
 
     def __init__(self, chat: Chat, replies: Replies, calls: Calls) -> None:
@@ -76,7 +76,7 @@ class RecordedChat(Chat):
         return reply
 
     def _answers(self, reply: AIMessage, max_tokens: int) -> bool:
-        """Whether the reply is neither empty, refused nor cut off; of one token what counts is its probability."""
+        """Whether the reply is neither empty, refused nor cut off; True for one token, whose probability counts."""
         try:
             return max_tokens == 1 or not is_blank(answer_of(reply, self.name, max_tokens))
         except TransientModelError:

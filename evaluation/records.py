@@ -158,7 +158,7 @@ class Opinion:
 
 @dataclass(frozen=True)
 class Pair:
-    """Two systems' answers to one example, compared in both orders; no opinions on identical ones, which nobody asks.
+    """Two systems' answers to one example, compared in both orders; identical answers are not judged: no opinions.
 
     ``one`` and ``other`` are names of systems.
     """

@@ -92,7 +92,7 @@ def record_of(name: str, example: Example, state: SelfRAGState, searches: Sequen
 
 
 def confidence_of(state: SelfRAGState) -> float:
-    """Return the confidence in an answer, in 0..1; that of one without passages is 1 - P(retrieve), of none 0."""
+    """Return the confidence in 0..1: for an answer without passages 1 - P(retrieve), and without an answer 0."""
     best = state["best"]
     if best is None or state["outcome"] not in ANSWERED:
         return 0.0

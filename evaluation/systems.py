@@ -34,7 +34,7 @@ CLOSED_BOOK = (*WRITER, "prompts/direct_generate.py")
 
 @dataclass
 class OneDraft:
-    """Writes one draft with our own prompt, without a decision or a check. With ``k`` 0 it does not search.
+    """A system that writes one draft with our prompt, and decides and checks nothing. With ``k`` 0 it does not search.
 
     Its confidence is the geometric mean of its tokens' probabilities, 1 where the model gives none.
     """

@@ -1,8 +1,8 @@
 """Labelled questions that the model writes about passages of a library, where there are none by people.
 
-Each passage gives one question with its answer, kept if the search finds the passage and a second asking, of that
-passage alone, gives the same answer. It gives one without an answer too, in turn: the same question while the passage
-is not found, or with one word changed for one that the passage has not.
+Each passage gives one question with its answer, kept if the search finds the passage and the model, asked again with
+that passage alone, gives the same answer. It also gives one without an answer: by turns the same question while the
+passage is withheld, or the question with one word changed for one that the passage lacks.
 """
 
 import re
@@ -27,10 +27,10 @@ from retrieval.searching_store import Store
 from run.context import RetrieverLike, Services
 
 PASSAGES = 75  # questions with an answer, and as many without
-TRIES = 4  # passages that are read for one that is kept, at most
+TRIES = 4  # most passages read for one that is kept
 SHORTEST = 150  # characters of a passage
 LONGEST = 8  # words of an answer
-MORE = 8  # passages that are searched for beyond k while one is not found
+MORE = 8  # passages beyond k that are searched for while one is withheld
 WORD = re.compile(r"[^\W_]+(?:[.,'’-][^\W_]+)*")
 REPLY = re.compile(r"Question:\s*(?P<question>[^\n]+\?)\s*\n\s*Answer:\s*(?P<answer>[^\n]+?)\.?\s*")
 FERRY = "The ferry leaves the north pier at 7:40 and 16:15, April to October. Bicycles travel free, dogs pay 2 crowns."
@@ -71,13 +71,13 @@ CHANGE_WORD = ChatPromptTemplate.from_messages(
 
 @dataclass(frozen=True)
 class Written:
-    """The examples, and by their ids the passages that are not to be found while they are asked."""
+    """The examples, and by their ids the passages to withhold while they are asked."""
 
     examples: list[Example] = field(default_factory=list)
     withheld: dict[str, "Withheld"] = field(default_factory=dict)
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return what a person may correct and give as labels: the questions for which all passages are found."""
+        """Return the rows that a person may correct and give as labels: the questions without a withheld passage."""
         return [
             {"question": one.question, "source": one.gold[0].source}
             | ({"answer": one.references[0]} if one.references else {"answerable": False})
@@ -88,7 +88,7 @@ class Written:
 
 @dataclass(frozen=True)
 class Withheld:
-    """A passage with an answer; ``over`` hides both from a search."""
+    """A passage with an answer; ``over`` hides from a search all passages that have either."""
 
     text: str
     answer: str
@@ -113,7 +113,7 @@ class Withholding:
     withheld: Withheld
 
     async def ainvoke(self, input: str, *, k: int, **options: Any) -> list[Document]:  # noqa: A002 - LangChain's name
-        """Return the ``k`` best of the others."""
+        """Return the ``k`` best documents, without those withheld."""
         found = await self.retriever.ainvoke(input, k=k + MORE, **options)
         return [one for one in found if not self.withheld.has(one.page_content)][:k]
 
@@ -171,7 +171,7 @@ async def written(
 
 
 async def _question(services: Services, passage: Document) -> tuple[str, str] | None:
-    """Return a question about a passage with its answer; None if the reply is none, or the answer not in the text."""
+    """Return a question on a passage with its answer; None if the reply has another form, or the answer is unfit."""
     text = await services.generator.write(WRITE_QUESTION, max_tokens=100, passage=_data(passage.page_content))
     reply = REPLY.fullmatch(text.strip())
     if not reply:
@@ -189,7 +189,7 @@ async def _answers(services: Services, passage: Withheld, question: str) -> bool
 
 
 async def _changed(services: Services, passage: str, question: str) -> str | None:
-    """Return the question with one word changed for one that the passage has not; None if the reply is no such."""
+    """Return the question with one word changed for one that the passage lacks; None if the reply is anything else."""
     asked = as_data(question)
     changed = await services.generator.write(CHANGE_WORD, max_tokens=100, passage=_data(passage), question=asked)
     old, new = WORD.findall(question), WORD.findall(changed)

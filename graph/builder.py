@@ -36,13 +36,13 @@ def build_graph(
     tracing: bool = False,
     telemetry: bool = False,
 ) -> SelfRAGGraph:
-    """Compile the graph over ``services``; with ``tracing`` LangSmith is sent what it does, without it never.
+    """Compile the graph over ``services``. Without ``tracing`` nothing is ever sent to LangSmith.
 
     With ``telemetry`` each question, node and model call is a span of OpenTelemetry.
 
-    Its input is ``{"question": str}``, with ``conversation`` and ``given_standalone`` if the question follows others.
-    Its context is a `Context`. ``invoke``, ``ainvoke``, ``stream`` and ``astream`` take both. LangGraph's own recursion
-    limit is set above the steps that any limits allow.
+    The input is ``{"question": str}``, with ``conversation`` and ``given_standalone`` if the question follows others.
+    The context is a `Context`. ``invoke``, ``ainvoke``, ``stream`` and ``astream`` take both. LangGraph's recursion
+    limit is set above the number of steps that any `Limits` allow.
     """
     services = replace(services, retriever=adapted(services.retriever))
     graph = StateGraph(SelfRAGState, context_schema=Context, input_schema=Asked)
@@ -52,7 +52,7 @@ def build_graph(
         graph.add_node(node.__name__, WrappedNode(node, services))
 
     # LangGraph reads where an edge may lead from its return type, unless that is a list.
-    # A follow-up is given what it leans on; any other question begins with `decide`.
+    # A follow-up is completed first; any other question begins with `decide`.
     graph.add_conditional_edges(START, edges.before_decide)
     graph.add_edge("contextualize", "decide")
     graph.add_conditional_edges("decide", edges.after_decide)
@@ -63,8 +63,8 @@ def build_graph(
     graph.add_conditional_edges("grade_documents", edges.after_grade_documents)
     graph.add_conditional_edges("rewrite_query", edges.after_rewrite_query)
 
-    # Write, check twice side by side, keep the best, and redraft what failed: the regenerate loop. A direct answer that
-    # is no good leads to the search after all.
+    # Draft, run both checks concurrently, keep the best draft, and redraft what failed: the regenerate loop. A direct
+    # answer that fails leads to the search after all.
     graph.add_conditional_edges("generate", edges.after_generate, ["hallucination_check", "answer_check", "select"])
     graph.add_edge("hallucination_check", "select")
     graph.add_edge("answer_check", "select")

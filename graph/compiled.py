@@ -23,10 +23,10 @@ END_OF_STREAM: Final = object()
 
 
 class SelfRAGGraph(CompiledStateGraph[SelfRAGState, Context, Any, Any]):
-    """LangGraph's compiled graph, each of whose executions is cancelled when its stream ends, however that comes.
+    """A compiled graph that cancels the nodes of an execution when its stream ends or is closed.
 
-    LangSmith sees nothing of it unless ``tracing``, and OpenTelemetry nothing unless ``telemetry``. All other ways to
-    run it lead through ``stream`` and ``astream``.
+    It is traced to LangSmith only with ``tracing``, and to OpenTelemetry only with ``telemetry``. ``invoke`` and all
+    other ways to run it go through ``stream`` or ``astream``.
     """
 
     def __init__(self, *, tracing: bool = False, telemetry: bool = False, **compiled: Any) -> None:
@@ -35,10 +35,10 @@ class SelfRAGGraph(CompiledStateGraph[SelfRAGState, Context, Any, Any]):
         self.telemetry = telemetry
 
     def stream(self, input: Any, config: RunnableConfig | None = None, **options: Any) -> Iterator[Any]:  # noqa: A002
-        """As LangGraph's.
+        """Stream as LangGraph does, with the steps in another thread.
 
-        The steps are made in a thread: LangGraph waits for its nodes before it lets an interrupt through, so that it
-        must reach this thread, which cancels them.
+        LangGraph holds back an interrupt (Ctrl+C) until its nodes have ended. This way the calling thread gets it, and
+        cancels the nodes.
         """
         execution, context = self._new_execution(), copy_context()
         steps: Any = super().stream(input, self._config_of(config), **options)
@@ -62,11 +62,11 @@ class SelfRAGGraph(CompiledStateGraph[SelfRAGState, Context, Any, Any]):
         config: RunnableConfig | None = None,
         **options: Any,
     ) -> AsyncGenerator[Any, None]:
-        """As LangGraph's."""
+        """Stream as LangGraph does."""
         execution = self._new_execution()
         steps: Any = super().astream(input, self._config_of(config), **options)
         hooks = sys.get_asyncgen_hooks()
-        sys.set_asyncgen_hooks(None, None)  # the event loop, when it ends, is to close this generator and not that too
+        sys.set_asyncgen_hooks(None, None)  # at its end the event loop is to close only this generator, not LangGraph's
         step = steps.__anext__()
         sys.set_asyncgen_hooks(*hooks)
         try:
@@ -83,14 +83,14 @@ class SelfRAGGraph(CompiledStateGraph[SelfRAGState, Context, Any, Any]):
                 await steps.aclose()
 
     def bulk_update_state(self, config: RunnableConfig, supersteps: Sequence[Sequence[StateUpdate]]) -> RunnableConfig:
-        """As LangGraph's, which traces what it writes."""
+        """Update the state as LangGraph does, but trace it only on request."""
         with tracing(self.tracing):
             return super().bulk_update_state(self._config_of(config), supersteps)
 
     async def abulk_update_state(
         self, config: RunnableConfig, supersteps: Sequence[Sequence[StateUpdate]]
     ) -> RunnableConfig:
-        """As LangGraph's, which traces what it writes."""
+        """Update the state as LangGraph does, but trace it only on request."""
         with tracing(self.tracing):
             return await super().abulk_update_state(self._config_of(config), supersteps)
 
@@ -108,9 +108,9 @@ class SelfRAGGraph(CompiledStateGraph[SelfRAGState, Context, Any, Any]):
 
 
 def unwrapped(chunk: Any) -> Any:
-    """Return what is streamed with the values that the first node overwrites as they are.
+    """Return a streamed chunk with each `Overwrite` of the first node replaced by its value.
 
-    Chunks are ``(namespace, mode, chunk)``, ``(mode, chunk)`` or an update by node; deeper there is no `Overwrite`.
+    A chunk is ``(namespace, mode, chunk)``, ``(mode, chunk)`` or an update by node; `Overwrite` occurs nowhere deeper.
     """
     if isinstance(chunk, tuple):
         return tuple(map(unwrapped, chunk))

@@ -17,7 +17,7 @@ AFTER_SEGMENT: Mapping[Next, Literal["generate", "rewrite_query", "finish"]] = {
 
 
 def before_decide(state: SelfRAGState) -> Literal["contextualize", "decide"]:
-    """Find out first what the question means, if it follows others or a person said what it means."""
+    """Begin with `contextualize` if the question follows others, or a person corrected its meaning."""
     follows = state.get("conversation") or state.get("given_standalone") is not None
     return "contextualize" if follows else "decide"
 
@@ -30,13 +30,13 @@ def after_decide(state: SelfRAGState) -> Literal["retrieve", "direct_generate", 
 
 
 def after_retrieve(state: SelfRAGState) -> Literal["query_table", "grade_documents"]:
-    """Ask a table by a query where half of the passages, or the best, are its rows: a search brings only some."""
+    """Query a table if half of the passages, or the best one, are its rows: a search finds only some of its rows."""
     table = state.get("table")
     return "query_table" if table and table.get("is_best", True) and not state["stops"] else "grade_documents"
 
 
 def after_query_table(state: SelfRAGState) -> Literal["select", "grade_documents", "finish"]:
-    """Take what the query gave; without that read what was found, unless only the table can answer the question."""
+    """Take the query's result; without one, grade the passages, unless only the table can answer the question."""
     if state["stops"]:
         return "finish"
     if state["drafts"]:
@@ -47,16 +47,16 @@ def after_query_table(state: SelfRAGState) -> Literal["select", "grade_documents
 def after_grade_documents(
     state: SelfRAGState,
 ) -> Literal["generate", "query_table", "rewrite_query", "direct_generate", "finish"]:
-    """Write from what is relevant; if nothing is, ask a table that was found, else search again, end or fall back.
+    """Draft from relevant passages; without any, query a table that was found, else search again, end or fall back.
 
-    A question that describes what it is about is first asked with its name.
+    If the question may only describe its subject, and no passage is likely to answer it, the name is looked up first.
     """
     if _model_failed(state):
         return "finish"
     if state.get("describes") == "before a draft" and not state["stops"]:
         return "rewrite_query"
     if state["relevant"]:
-        return "generate"  # also when a limit ended the grading: what it reserved is for this
+        return "generate"  # also when a limit ended the grading, which reserved the draft's call
     if state["stops"]:
         return "finish"
     if state.get("table"):
@@ -65,7 +65,7 @@ def after_grade_documents(
 
 
 def after_rewrite_query(state: SelfRAGState) -> Literal["retrieve", "generate", "direct_generate", "finish"]:
-    """Search for the new query; when none was found, write from what is relevant, end or fall back."""
+    """Search with the new query; if there is none, draft from the relevant passages, end or fall back."""
     if _model_failed(state):
         return "finish"
     if len(state["queries"]) > state["searched"] and not state["stops"]:
@@ -76,7 +76,7 @@ def after_rewrite_query(state: SelfRAGState) -> Literal["retrieve", "generate", 
 
 
 def after_generate(state: SelfRAGState) -> list[Literal["hallucination_check", "answer_check", "select"]]:
-    """Check support and usefulness side by side; a draft that declines, or none that is new, has nothing to check."""
+    """Check support and usefulness concurrently; skip both if there is no new draft, or all drafts decline."""
     unchecked = not state["claims"] and not state["uses"]
     if not unchecked or all(draft["declined"] for draft in state["drafts"]):
         return ["select"]
@@ -84,9 +84,9 @@ def after_generate(state: SelfRAGState) -> list[Literal["hallucination_check", "
 
 
 def after_select(state: SelfRAGState) -> Literal["retrieve", "generate", "rewrite_query", "compare_answers", "finish"]:
-    """Compare documents once an answer is accepted; else redraft, else search again, while either is left.
+    """Redraft, else search again, until an answer is accepted or nothing is left to try; then compare documents.
 
-    Search for the first time when a direct answer was no good. A long answer goes on segment by segment.
+    After a direct answer that failed, search for the first time. A long answer goes on segment by segment.
     """
     if state["stops"] or state["route"] != "retrieve":
         return "finish"

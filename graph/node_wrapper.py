@@ -20,17 +20,17 @@ from run.execution import current_execution
 from run.initial_state import initial_state, length_of, with_checkpointed_filter
 from run.state import SelfRAGState
 
-# After the deadline, at which model calls end by themselves and leave what was found so far. `finish` makes none and
-# may take its time: a long answer is read for conditions, and would be lost.
+# Granted after the deadline, at which model calls end by themselves, so that a node can return what it has. `finish`
+# has no deadline: it makes no model call, and a long answer that it still reads for conditions would be lost.
 GRACE_SECONDS = 0.5
 log = logging.getLogger("selfrag.graph")
 FIRST, LAST = ("contextualize", "decide"), "finish"
 Update = dict[str, Any]
-# It returns a partial update. ``decided`` in it goes into the path; ``failure``, one of the model, ends the run.
+# Returns a partial update. Its ``decided`` goes into the path; a ``failure``, of the model, ends the run.
 Node = Callable[[SelfRAGState, Services, Runtime[Context]], Awaitable[Any]]
 
-# Kept back for the nodes that follow, so that a run which ends early can still end with a checked answer. The least
-# that leads to one is the grade of one passage, a draft, and one claim; `contextualize` leaves `decide` its call too.
+# What each node leaves for later ones, so that a run which ends early can still end with a checked answer. That takes
+# three calls: to grade one passage, to draft, and to check one claim. `contextualize` also leaves one for `decide`.
 BEFORE_CHECKS = 0.15
 RESERVES = {
     "contextualize": Reserve(4, BEFORE_CHECKS),
@@ -40,7 +40,7 @@ RESERVES = {
     "rewrite_query": Reserve(3, BEFORE_CHECKS),
     "generate": Reserve(1, BEFORE_CHECKS),
 }
-# A limit or a failure leaves out what these find, and is not why the run ended.
+# A run does without the results of these nodes: if one meets a limit or fails, that does not end the run.
 OPTIONAL = {"contextualize", "compare_answers"}
 
 

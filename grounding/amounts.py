@@ -45,7 +45,7 @@ SUFFIXED = re.compile(rf"({WHOLE_FIGURE})\s?(k|mn?|mio|bn|tn)\b")
 FRACTION = re.compile(rf"(\d{{0,6}})\s?({FRACTIONS})")
 AND_A_HALF = re.compile(r"\b(\d{1,6})[\s-]and[\s-]a[\s-]half\b")
 CLOCK = re.compile(r"(\d{1,2})(?::\d\d)?\s?([ap])\.?\s?m\b")
-UNREAD = re.compile(r"\b(\d{1,6}(?:[.,]\d{1,6})?)[\s-](dozen|trillion)\b")  # by the library that reads numbers
+UNREAD = re.compile(r"\b(\d{1,6}(?:[.,]\d{1,6})?)[\s-](dozen|trillion)\b")  # by text_to_num
 HOUR = re.compile(r"\b(1[3-9]|2[0-3])(?:(?::|\s?h\s?)[0-5]\d|\s?uhr)\b")
 QUANTITY = re.compile(r"(?<![\w.,])(\d+(?:[.,]\d+)*)[\s-]*(%|[^\W\d_]+)")
 ONE = r"\b(?:an?|one|each|every|per|single)[\s-]+"
@@ -144,7 +144,7 @@ class Facts:
         return re.search(rf"{ONE}{re.escape(name)}", self.folded) is not None
 
 
-facts_of = lru_cache(maxsize=64)(Facts)  # as many claims are checked against one text
+facts_of = lru_cache(maxsize=64)(Facts)  # many claims are checked against one text
 
 
 def stated(text: str) -> set[str]:
@@ -166,7 +166,7 @@ def stated(text: str) -> set[str]:
 
 
 def unit_after(text: str) -> tuple[str, float] | None:
-    """Return the dimension of the unit with which a folded text begins, and its size; None if it begins with none."""
+    """Return the dimension and the size of the unit with which a folded text begins; None if there is none."""
     word = re.match(r"\)?[\s-]*(%|[^\W\d_]+)", text)
     return UNITS.get(stem(word[1])) if word else None
 

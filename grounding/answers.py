@@ -18,8 +18,8 @@ from grounding.reasons import QUANTITY
 from grounding.stems import SCALES, WORD, fold, plain_text, stemmed, stems
 
 LONGEST_ANSWER = 120  # characters of a short answer
-ALIKE = 0.67  # share of words that two answers have in common if they are one in other words
-# Questions that have many answers, or an explanation for one: what documents say of them adds up.
+ALIKE = 0.67  # share of words in common from which two answers say the same
+# Questions with several answers, or with an explanation as the answer: there documents add to each other.
 OPEN = re.compile(
     r"""\W*(?:
     (?:why|explain|describe|list|summari[sz]e|compare|discuss|outline|tell)\b
@@ -52,11 +52,11 @@ CODE = re.compile(r"(?<![\w-])(?=[^\W\d_])(?=[\w-]*\d)[\w-]+")  # PX-40, Q3
 BARE = re.compile(rf"\W*({YES_NO}|{YES_NO_IN_CHINESE})\b\W*", re.IGNORECASE)
 OPPOSITES = {"yes": "no", "no": "yes", "ja": "nein", "nein": "ja", "oui": "non", "non": "oui", "sí": "no"}
 OPPOSITES |= dict.fromkeys(("是", "是的"), "不是")
-YES_OR_NO = re.compile(r"\W*(yes|no)\b(?!\s+\w)", re.IGNORECASE)  # and not "no permit"
+YES_OR_NO = re.compile(r"\W*(yes|no)\b(?!\s+\w)", re.IGNORECASE)  # but not "no permit"
 
 
 def has_subjects(question: str, known: str) -> bool:
-    """True if ``known`` has every name, code and year of the question; in English alone it can be false."""
+    """True if ``known`` has every name, code and year of the question; always True unless both are in English."""
     there, words = lexicon_of(known), fold(known)
     absent = (not there.has(name.text) for name in names(question) if not name.opens)
     unknown = (fold(code) not in words for code in [*CODE.findall(question), *YEAR.findall(question)])
@@ -74,9 +74,9 @@ def own_words(answer: str, question: str) -> set[str]:
 
 
 def repeats_question(draft: str, question: str) -> bool:
-    """True if an English question asks for something, and the draft has no word that the question has not.
+    """True if an English question asks for something, and the draft has only words of the question.
 
-    A word that it has more often is its own: the second *Luxembourg* in *The capital of Luxembourg is Luxembourg*.
+    A repeated word is not the question's: the second *Luxembourg* in *The capital of Luxembourg is Luxembourg*.
     """
     if not ASKS_FOR.search(question) or CHOICE.search(question):
         return False
@@ -89,7 +89,7 @@ def _content(text: str) -> Counter[str]:
 
 
 def gives(passage: Passage, claim: str, question: str) -> bool:
-    """True if the passage has all of the claim's own words, and its nearest sentence denies no more than the claim."""
+    """True if the passage has the claim's own words, and its nearest sentence is a denial exactly if the claim is."""
     if not own_words(claim, question) <= stems(passage["text"]):
         return False
     quote = find_quote(claim, [passage], question)
@@ -109,9 +109,9 @@ def both_ways(answer: str, language: str | None) -> tuple[str, str]:
 
 
 def quoted_answer(answer: str, passage: Passage, question: str) -> Quote | None:
-    """Return the span of the passage that has every word of a short answer; of yes or no, what it says of the question.
+    """Return the span of the passage that has every word of a short answer; None if there is none.
 
-    None if there is no such span.
+    For yes or no, it is the span that has most words of the question.
     """
     if is_yes_or_no(answer):
         return find_quote(question, [passage])
@@ -123,7 +123,7 @@ def quoted_answer(answer: str, passage: Passage, question: str) -> Quote | None:
 
 
 def agree(one: str, other: str, question: str) -> bool | None:
-    """Tell whether two answers are one in other words or with more detail; None if only a reader can tell."""
+    """Tell whether two answers say the same, in other words or in more detail; None if only a reader can tell."""
     said = [match[1].casefold() for text in (one, other) if (match := YES_OR_NO.match(text))]
     if len(said) == 2:
         return said[0] == said[1]

@@ -1,4 +1,4 @@
-"""Split a text that somebody wrote into sentences to check, and tell those that state nothing."""
+"""Split a text that somebody wrote into sentences to check, and recognise those that state nothing."""
 
 import re
 from bisect import bisect_right

@@ -37,9 +37,9 @@ def split_claims(draft: str) -> list[str]:
 
 
 def with_lead_in(text: str, context: str) -> str:
-    """Return the claim with a lead-in or table header that is part of it.
+    """Return the claim preceded by its ``context``, if that is a lead-in or a table's header.
 
-    A sentence to which a pronoun refers is a claim of its own, and not included.
+    A sentence to which a pronoun refers is a claim of its own, and left out.
     """
     if not context.endswith((":", "：", "|")):
         return text

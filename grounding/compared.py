@@ -9,7 +9,7 @@ from grounding.stems import stems
 
 COMPARISON = re.compile(r"\b(?:compar\w*|vergleich\w*)|比较", re.IGNORECASE)
 BETWEEN = re.compile(r"^(?:of|between|zwischen|von|entre|de|des)\s+", re.IGNORECASE)
-# What follows is by what they are compared.
+# What stands before the points of comparison.
 POINTS = re.compile(
     r"""(?:\s+(?:by|in\ terms\ of|with\ (?:respect|regard)\ to|regarding|as\ to|according\ to|nach|laut|
     hinsichtlich|bezüglich|selon|quant\ à|según|en\ cuanto\ a|por|[-–—])|\s*[:：])\s+(?P<points>.+)$""",
@@ -22,7 +22,7 @@ OF = re.compile(r"\s+(?:of|for|from|von|für|de|du|des|del|para)\s+", re.IGNOREC
 LEADING_OF = re.compile(r"^(?:of|for|from|von|für|de|du|des|del|para)\s+", re.IGNORECASE)
 TWO = re.compile(r"\b(?:two|both|beiden?|zwei|deux|dos)\b|[两二]", re.IGNORECASE)
 THREE = re.compile(r"\b(?:three|drei|trois|tres)\b|三", re.IGNORECASE)
-WHERE = re.compile(r"\s+(?:in|under|dans|en)\s+.+$", re.IGNORECASE)  # behind the last of them it holds for all
+WHERE = re.compile(r"\s+(?:in|under|dans|en)\s+.+$", re.IGNORECASE)  # after the last thing it holds for all
 MOST_COMPARED = 4
 LONGEST_POINT = 60  # characters
 EMPTY = "–"
@@ -31,7 +31,7 @@ RULE = re.compile(r"[\s|:-]+")
 
 
 class Cell(NamedTuple):
-    """What is written about one of the things compared in one point."""
+    """What a comparison says of one thing on one point."""
 
     point: str
     thing: str
@@ -45,7 +45,7 @@ def compares(question: str) -> bool:
 
 
 def things_compared(question: str) -> tuple[list[str], str]:
-    """Return the things that a comparison names, none if it does not name two to four, and by what it compares them.
+    """Return the two to four things that a comparison names, else none, and the points by which it compares them.
 
     "The rent of A and of B" compares A and B by the rent, "A and B in the lease" both in the lease.
     """
@@ -67,7 +67,7 @@ def things_compared(question: str) -> tuple[list[str], str]:
 
 
 def how_many(question: str) -> int | None:
-    """Return how many things a comparison is of, as in "the two offers", if it says so."""
+    """Return the number of things compared if the question says it, as in "the two offers"; else None."""
     return 2 if TWO.search(question) else 3 if THREE.search(question) else None
 
 

@@ -1,4 +1,4 @@
-"""Tell questions that compare, count, add up or filter, in five languages: of a table a query answers them best."""
+"""Recognise questions that compare, count, add up or filter, which a query over a table answers, in five languages."""
 
 import re
 
@@ -46,7 +46,7 @@ LESS = _compiled(
     "最少|最低|最小|最短|更少|更低",
 )
 ONE_OF_TWO = _compiled("or|oder|ou|o|u", "还是|或")
-OF_FIGURE = re.compile(  # in a noun: most adjectives end otherwise
+OF_FIGURE = re.compile(  # with a noun: the endings of most adjectives are excluded
     r"\b(?:(?:high|low|great|small|larg|few)er (?!than\b|or\b)[^\W\d]+|"
     r"(?:more|less) (?!than\b|or\b)[^\W\d]+(?<!ive|ble|ous|ful|ant|ent|ing)(?<!al|ic|ed|ly|ar|rn))\b",
     re.IGNORECASE,
@@ -80,7 +80,7 @@ def suits_query(question: str) -> bool:
 
 
 def asks_which(question: str) -> bool:
-    """Whether the question asks for a thing or person by its first word."""
+    """Whether the question begins with a word such as "which" or "who"."""
     return WHICH.match(question) is not None
 
 
@@ -106,7 +106,7 @@ def names_alternatives(question: str) -> bool:
 
 
 def names_figure(question: str) -> bool:
-    """Whether an English question says in a noun by what it compares, as in "more seats", not in "more expensive"."""
+    """Whether an English question names what it compares by with a noun: "more seats", but not "more expensive"."""
     return OF_FIGURE.search(question) is not None
 
 

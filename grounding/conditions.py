@@ -15,7 +15,7 @@ from grounding.sentences import sentences
 from grounding.stems import stemmed
 
 MOST = 2  # conditions of a quote
-STATED = 0.5  # of a condition's words, in an answer that states it
+STATED = 0.5  # share of a condition's words in an answer that states it
 CUES = re.compile(
     r"\b(?:unless|except\w*|exempt\w*|only (?:if|where|when)|provided(?: that)?|however|notwithstanding|instead|"
     r"from then on|(?:does|do|shall) not apply|by way of derogation|"
@@ -27,7 +27,7 @@ CUES = re.compile(
     r"|除非|除外|但|然而|不过|只有|例外|不适用|除.{1,20}外",
     re.IGNORECASE,
 )
-# A clause that says when something holds; and what a claim has that says it as a condition too.
+# A clause that says when something holds; and the words of a claim that states it as a condition too.
 IF = re.compile(r"\b(?:if|in case|wenn|falls|sofern|si)\s+([^,;:.]{12,})", re.IGNORECASE)
 CONDITIONAL = re.compile(
     r"\b(?:if|in case|should|when\w*|where|unless|until|once|provided|"
@@ -35,7 +35,7 @@ CONDITIONAL = re.compile(
     re.IGNORECASE,
 )
 LEAST_CLAUSE = 4  # words
-# In a sentence with another amount of what the quote measures.
+# Words of a sentence that replaces an amount of the quote.
 CHANGES = re.compile(
     r"\b(?:reduced|shortened|raised|extended|lowered|increased|replaced|difference|verkürzt|erhöht|verlängert|gesenkt|"
     r"ersetzt|oben genannte\w*|(?:ramené|porté|réduit|remplacé|prolongé)e?s?|reduc\w+|ampl[ií]a\w*|sustitu\w+)\b"
@@ -51,9 +51,9 @@ MONEY = re.compile(r"([$€£])\s?(\d[\d.,]*\d|\d)")
 def conditions_of(passage: Passage, quote: Quote, answer: str) -> list[Quote]:
     """Return the sentences of the passage that put a condition on the quote, and that the answer does not state.
 
-    They are the quote's own, where a condition stands behind what the answer says; the notes that it refers to; and
-    those after it that refer to its section, that have a word for a condition and two of the quote's, or that say
-    another amount of what it measures. One that instructs the reader is none.
+    These are the quote's own sentence, if the condition comes after what the answer says; the notes that the quote
+    refers to; and later sentences that refer to its section, or that are related to it and have a word for a condition
+    or another amount of what it measures. Sentences that instruct the reader are left out. There are two at most.
     """
     text, end_of_quote = passage["text"], quote["end"]
     spans = sentences(text)
@@ -102,7 +102,7 @@ def _words(text: str) -> str:
 
 
 def _stands_before_cue(answer: str, sentence: str) -> bool:
-    """Whether an answer without a word for a condition is from before that of the sentence, and not from behind it."""
+    """Whether an answer without a condition is from the part of the sentence before its condition."""
     cue = CUES.search(sentence)
     if cue is None or CUES.search(answer):
         return False

@@ -25,8 +25,8 @@ LEAST_WORDS = 2
 def find_contradiction(claim: str, passages: Sequence[Passage]) -> Quote | None:
     """Return the sentence that contradicts the claim, of several the one that shares most words; None if there is none.
 
-    Such a sentence shares most of the claim's words and states other figures or names in the place of those that it
-    does not have; or it shares nearly all words, and only one of the two is a denial. Only English is read.
+    Such a sentence shares most of the claim's words, but states other figures or names in place of the claim's; or it
+    shares nearly all words, and only one of the two is a denial. Only English is read.
     """
     if not is_english(claim, *(passage["text"] for passage in passages)):
         return None
@@ -51,8 +51,8 @@ def _contradicted(claim: str, sentence: str, section: str) -> float:
     if shared < LEAST_SHARED:
         return 0.0
     if figures or absent:
-        # Others stand in the place of the missing figures: of the same kind, or as many; and of each name. A date is
-        # missing only where another stands in its place.
+        # Missing figures must be replaced by as many others, or by others of their kind, and each missing name by
+        # another. A date is missing only if another replaces it.
         figures = [one for one in figures if " " not in one]
         others = plain_figures(said) - facts_of(claim).numbers
         counted = not figures or len(others) == len(figures) or (others and contradicted(claim, said, "") >= {*figures})
@@ -62,9 +62,9 @@ def _contradicted(claim: str, sentence: str, section: str) -> float:
 
 
 def _others_in_place(claim: str, absent: Sequence[str], said: str) -> bool:
-    """True if another name, which the claim does not have, stands beside the same word as each missing name.
+    """True if each missing name is replaced: another one, which the claim lacks, stands beside the same word.
 
-    A month stands in the place of another month alone.
+    A month can replace only another month.
     """
     missing, claimed = set(map(folded, absent)), {folded(name.text) for name in names(claim)}
     others = {folded(name.text) for name in names(said) if not name.opens} - claimed
@@ -78,8 +78,8 @@ def _others_in_place(claim: str, absent: Sequence[str], said: str) -> bool:
 
 
 def _beside(called: set[str], text: str) -> list[set[str]]:
-    """Return the stems beside each run of such names: its other names, and the nearest words on both sides that say
-    something and are no names.
+    """Return the stems beside each run of names that includes one of ``called``: those of its other names, and of the
+    nearest words on both sides that are neither names nor stop words.
     """
     words = [folded(word) for word in WORD.findall(text)]
     within = called | {folded(name.text) for name in names(text) if not name.opens}

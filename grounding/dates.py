@@ -53,7 +53,7 @@ def dates(text: str) -> frozenset[Date]:
 
 @lru_cache(maxsize=64)
 def months(text: str) -> frozenset[int]:
-    """Return the months that a text names, from 1, alone or in a date; in English only with a capital."""
+    """Return the months (1 to 12) that a text names, alone or in a date; English ones only with a capital."""
     words = re.findall(r"[^\W\d_]{3,10}", plain_text(text))
     named = [word.lower() for word in words if word[0].isupper() or word not in MONTHS]
     return frozenset(date.month for date in dates(text)) | {ALL_MONTHS[word] for word in named if word in ALL_MONTHS}

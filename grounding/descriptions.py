@@ -16,9 +16,9 @@ DESCRIBES = re.compile(
 )
 WORD = re.compile(r"\w[\w'’.-]*")
 HEAD = re.compile(r"^.*?\b(?:of|with|by|from|von|der|des|de|du|del)\s+", re.IGNORECASE)
-# The description in what begins with a name: Macbeth by the poet of Halmar.
+# What precedes the description if a name comes first: Macbeth by the poet of Halmar.
 AFTER_NAME = re.compile(r"(?!(?:the|an?)\b)[^'’]*?\b(?:by|of|from|in|on|with|for)\s+(?=(?:the|an?)\s)", re.IGNORECASE)
-# What is asked of it, copied too: the band signed to, the firm part of.
+# What is asked about the thing and was copied too: "the band signed to", "the firm part of".
 TO_VERB = re.compile(r"(?<=\S)\s+\w+\s+(?:to|of|in|at|by|from|for|with|on)$", re.IGNORECASE)
 VERB = re.compile(r"(?<=\S)\s+[a-z]+$")
 HELPER = re.compile(r"\b(?:do|does|did|can|could|must|may|might|will|would|shall|should)\s*$", re.IGNORECASE)
@@ -34,9 +34,9 @@ NUMBER = re.compile(r"\d")
 
 
 def may_describe(question: str) -> bool:
-    """Whether the question may describe what it is about by something else that it names, or numbers.
+    """Whether the question may describe its subject by something else that it names or numbers.
 
-    It is a rough look, for which no model is asked.
+    This is a rough test, without a model.
     """
     return _is_anchored(question) and DESCRIBES.search(question) is not None
 
@@ -54,9 +54,9 @@ def description_in(reply: str, question: str) -> tuple[int, int] | None:
 
 
 def inner_description(question: str, span: tuple[int, int]) -> tuple[int, int] | None:
-    """Return the innermost description within that of the span; None if there is no other.
+    """Return the span of the innermost description within that of ``span``; None if there is none.
 
-    The term of the contract of the tenant of flat 12 leans on the tenant, whom a passage may name.
+    In "the contract of the tenant of flat 12" it is the tenant, whom a passage may name.
     """
     start, end = span
     for article in reversed(list(ARTICLE.finditer(question, start + 1, end))):
@@ -67,7 +67,7 @@ def inner_description(question: str, span: tuple[int, int]) -> tuple[int, int] |
 
 
 def _trimmed(question: str, start: int, end: int) -> tuple[int, int] | None:
-    """Return the span without what is asked of the thing that it describes, if that too was copied."""
+    """Cut what is asked about the thing, if that was copied too; None if no description is left."""
     if HELPER.search(question[:start]) and not WORD.search(question[end:]):
         verb = VERB.search(question, start, end)
         if not verb:
@@ -77,7 +77,7 @@ def _trimmed(question: str, start: int, end: int) -> tuple[int, int] | None:
         start = name.end()
     while verb := TO_VERB.search(question, start, end):
         end = verb.start()
-    # Of what is left something must be asked.
+    # The words outside the span must ask something.
     while {word.casefold() for word in WORD.findall(question[:start] + question[end:])} <= ASKING:
         head = HEAD.match(question[start:end])
         if not head:

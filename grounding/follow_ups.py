@@ -1,4 +1,4 @@
-"""Tell a question that leans on what was asked before, and join it with that, without a model."""
+"""Recognise a question that leans on earlier ones, and join it with them, without a model."""
 
 import re
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ GRAMMARS = {"en": ENGLISH, "de": GERMAN, "fr": FRENCH, "es": SPANISH, "zh": CHIN
 LONGEST_FOLLOW_UP = 300  # characters: a longer question says itself what it is about
 LONGEST_PREVIOUS = 400  # characters of what a follow-up is joined with
 PHRASE = 5  # words
-# A message that has the text in it that it is about refers to that.
+# A message that contains the text it is about refers to that text.
 BRINGS_TEXT = re.compile(r"[:：]\s*[^\W\d]|\n")
 QUOTED = re.compile(r"“[^”]*”|„[^“”]*[“”]|«[^»]*»|「[^」]*」|『[^』]*』|\"[^\"]*\"|(?<!\w)'[^']*'(?!\w)")
 BEGINNING = re.compile(r"(?:^|(?<=[.!?…]))[\s¿¡(]*\w")
@@ -42,7 +42,7 @@ def leans(question: str) -> bool:
     text = ENDING.sub("", text[filler.end() if filler else 0 :].lstrip(" ¿¡"))
     if grammar.opening.match(text) or grammar.ellipsis.fullmatch(text) or grammar.anaphor.search(text):
         return True
-    # A capital letter tells a name, but at the beginning of a sentence.
+    # A capital letter marks a name, except at the beginning of a sentence.
     text = BEGINNING.sub(lambda found: found.group().lower(), text)
     words = len(text.split())
     short = words <= grammar.few or (words <= PHRASE and grammar.phrase.match(text) is not None)
@@ -76,7 +76,7 @@ def leaned_on(conversation: Sequence[Turn]) -> str:
 
 
 def _refers_back(text: str, grammar: Grammar) -> bool:
-    """True if a pronoun has no noun in a clause before its own, or a possessive none before it."""
+    """True if no noun stands in a clause before that of a pronoun, or anywhere before a possessive."""
     for found in grammar.possessive.finditer(text):
         if not grammar.noun.search(text[: found.start()]):
             return True
@@ -88,7 +88,7 @@ def _refers_back(text: str, grammar: Grammar) -> bool:
 
 
 def _language_of(text: str) -> str:
-    """Return the language by its script and its commonest words: too few for a detector of languages."""
+    """Return the language, or "", by script and common words: the text is too short for a language detector."""
     if CJK.search(text):
         return "" if KANA_OR_HANGUL.search(text) else "zh"
     if "¿" in text or "¡" in text:

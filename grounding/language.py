@@ -24,9 +24,9 @@ MOST_PIECES = 24  # of one text, spread evenly over it
 def _identifier() -> LanguageIdentifier:
     """Load the model when it is first needed: it takes about a second.
 
-    Languages of three letters are left out, such as Wu: they are written so much like one of two that few words leave
-    neither likely. So are Latin and the constructed languages: a few English terms look like them, and no one writes to
-    us in them.
+    Languages with codes of three letters are left out: Wu is so much like Chinese that in a short text neither is
+    probable. So are Latin and the constructed languages: a few English terms look like them, and hardly any document
+    is in one.
     """
     from py3langid.langid import MODEL_FILE, LanguageIdentifier
 

@@ -22,10 +22,10 @@ CODE = re.compile(r"\b(?=[\w-]*[^\W\d_])(?=[\w-]*\d)\w[\w-]*\w\b")  # PX-40, but
 
 
 def linked_pairs(question: str, passages: Sequence[Passage]) -> list[tuple[Passage, Passage]]:
-    """Return the pairs that a name links which the question does not have, those that hold most of its words first.
+    """Return the pairs of passages that share a name not in the question, those with most words of the question first.
 
-    Both hold a word of the question that the other lacks, or one holds at least half of them all. A name that more than
-    half of the passages have, but for two, tells nothing and links none.
+    Each has a word of the question that the other lacks, or one has at least half of its words. A name in more than
+    two, and more than half, of the passages says nothing and links none.
     """
     asked = content(question)
     some = passages[:MOST_PASSAGES]

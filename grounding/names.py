@@ -124,15 +124,15 @@ class Lexicon:
         return self._following[start]
 
 
-lexicon_of = lru_cache(maxsize=64)(Lexicon)  # as many claims look up names in one text
+lexicon_of = lru_cache(maxsize=64)(Lexicon)  # many claims look up names in one text
 
 
 def missing_names(claim: str, text: str, question: str, quote: str, *, elsewhere: str = "") -> list[str]:
     """Return the names in ``claim`` that ``text`` does not have, in order.
 
     A name that the question has is missing only if the ``quote`` names its own subject, so that it cannot be about
-    this one, and ``elsewhere``, other text of the same documents, does not have it either. No name is missing unless
-    all is in English: other languages capitalise other words, and write names in other ways.
+    this one, and if ``elsewhere``, other text of the same documents, lacks it too. No name is missing unless all texts
+    are in English: other languages capitalise other words, and write names in other ways.
     """
     missing = _missing(claim, text, question, quote, elsewhere)
     return missing if missing and is_english(claim, text, question) else []

@@ -14,7 +14,7 @@ _WITHIN = re.compile(rf"{_BEFORE}(?!\[\^?\d)({_MARK})(?!\w)")
 
 
 def notes_in(text: str, start: int = 0) -> dict[str, tuple[int, int]]:
-    """Return where each note after ``start`` begins and ends, by its mark; several lines with one mark are a list."""
+    """Return the span of each note after ``start`` by its mark; several lines with the same mark are a list instead."""
     notes = list(_NOTE.finditer(text, start))
     marks = Counter(note[1] for note in notes)
     ends = (text.find("\n", note.end()) for note in notes)
@@ -23,7 +23,7 @@ def notes_in(text: str, start: int = 0) -> dict[str, tuple[int, int]]:
 
 
 def notes_on(text: str, start: int, end: int) -> list[tuple[int, int]]:
-    """Return where the notes of a text are that this part of it refers to; two marks of a kind set words apart."""
+    """Return the spans of the notes that this part of a text refers to; marks in pairs only emphasise words."""
     said = text[start:end]
     marks = {mark for mark in _WITHIN.findall(said) if said.count(mark) % 2}
     found = notes_in(text).items() if marks else ()

@@ -63,8 +63,8 @@ def missing_figures(claim: str, text: str, question: str, quote: str) -> list[st
     """Return the figures of ``claim`` that ``text`` does not state.
 
     A figure of the question is missing only if the ``quote`` states another of its kind instead, and no condition or
-    bound in claim or quote could make the one follow from the other. That is read in English alone; elsewhere a figure
-    is missing if no passage states it, or, where number words are not read either, if it has three digits.
+    bound in claim or quote could make the one follow from the other. That is read in English alone. In other languages
+    a figure is missing if ``text`` does not state it and, where number words are not read, it has three digits or more.
     """
     others = languages_of([claim, text, question]) - ENGLISH
     if not others:
@@ -97,10 +97,10 @@ def _missing(claim: str, text: str, question: str, quote: str | None, languages:
 
 
 def _in_words(claim: str, languages: frozenset[str], facts: Facts) -> str:
-    """Return the claim's numbers in words that can be compared, in digits, each with its unit.
+    """Return those of the claim's number words that can be compared, in digits and with their units.
 
-    Those with a unit are compared if the text states that number, or others of the unit: five years may go from 2015 to
-    2020. Others are neither small nor round.
+    With a unit, they can if the text states the number, or others of the unit: "five years" may go from 2015 to 2020.
+    Without one, they can if they are neither small nor round.
     """
     plain, found = plain_figures(figures_in_full(claim, languages)), []
     for match in AMOUNT.finditer(in_english_units(claim, languages)):
@@ -114,9 +114,9 @@ def _in_words(claim: str, languages: frozenset[str], facts: Facts) -> str:
 
 
 def _other_months(claim: str, text: str, question: str) -> Iterator[str]:
-    """Yield the dates of a claim, but for those of the question, that the text states of another month alone.
+    """Yield the claim's dates, except the question's, that the text has only in another month.
 
-    That is the day or, without one, the year. A month between two that the text names may follow from them.
+    They are compared by the day or, without one, the year. A month between two of the text may follow from them.
     """
     stated = dates(text)
     for date in dates(claim) - dates(question):
@@ -132,7 +132,7 @@ def _other_months(claim: str, text: str, question: str) -> Iterator[str]:
 
 
 def _other_halves(claim: str, text: str, question: str) -> Iterator[str]:
-    """Yield the claim's times of day, but for those of the question, that the text states of the other half alone."""
+    """Yield the claim's times of day, except the question's, that the text has only in the other half of the day."""
     stated, asked = (_clocks(one) for one in (text, question))
     for hour, minutes, half in _clocks(claim) - asked:
         of_either, of_first, of_second = ((hour or 12, minutes, ""), (hour, minutes, "a"), (hour, minutes, "p"))
@@ -149,9 +149,9 @@ def _clocks(text: str) -> set[tuple[int, str, str]]:
 
 
 def _is_stated(claim: str, match: re.Match[str], facts: Facts, listed: int) -> bool:
-    """True if the facts have the figure, in that scale and unit where they tell, or one that it follows from.
+    """True if the facts have the figure, with its scale and unit if they are known, or one from which it follows.
 
-    It may be in another form, unit or precision, or count a list.
+    That one may have another form, unit or precision. The figure may also count a list.
     """
     figure, before = plain_figure(match.group()), claim[max(0, match.start() - NEAR) : match.start()]
     after = fold(claim[match.end() : match.end() + NEAR])
@@ -164,7 +164,7 @@ def _is_stated(claim: str, match: re.Match[str], facts: Facts, listed: int) -> b
         return _is_converted(value, after, facts)
     if full_figure in facts.numbers:
         return True
-    # 3m may be metres, unless the facts have 3 of another scale.
+    # 3m may be metres, unless the facts have 3 only with a scale.
     scaled = full_figure if SCALE_WORD.match(after) or facts.always_scaled.get(figure) else None
     value = number_of(scaled or figure)
     if value is None:

@@ -10,9 +10,9 @@ WORDS = frozenset({"de", "en", "es", "fr", "it", "nl", "pt"})  # languages whose
 READ = WORDS | {"zh", "ja"}
 GROUPED = re.compile(r"(?<![\d.,])(?<!\d[ '’])\d{1,3}([.'’ ])\d{3}(?:\1\d{3})*(?![\d.])")  # 1.234.567, 1 234
 AFTER_FIGURE = re.compile(r"(?<=\d)[\s-]*((?:mil )?[^\W\d_]{3,20})")  # mil millones are 10^9
-# By the library: billion, in lower case, is English and no German Billion, whose plural it does not know.
+# By text_to_num: billion, in lower case, is English and not the German Billion, whose plural it does not know.
 MISREAD = {("de", "billion"): str(10**9), ("de", "Billionen"): str(10**12), ("es", "billones"): str(10**12)}
-HALVES = re.compile(r"[\ud800-\udfff]")  # of characters, which the library cannot take
+HALVES = re.compile(r"[\ud800-\udfff]")  # of surrogate pairs, which the library cannot take
 PART = re.compile(r"(?s:.{1,5000}(?!\w)|.{1,5000})")
 SCALED = re.compile(r"(?<![\d.,])(\d{1,30}(?:[.,]\d{1,10})?)\s+(1(?:000){1,5})(?!\d)")
 FIGURE_BEFORE = r"(?<![\d.])\d{1,30}(?:\.\d{1,10})?"

@@ -1,4 +1,4 @@
-"""Tell a question that brings all it needs: premises, and a conclusion to draw in their own words."""
+"""Recognise a question that brings all it needs: its premises, and a conclusion to draw in their words."""
 
 import re
 
@@ -6,7 +6,7 @@ from grounding.language import is_english
 from grounding.reasons import missing_words
 from grounding.stems import stemmed
 
-LONGEST = 400  # characters of a question that may be such a one
+LONGEST = 400  # characters; a longer question is not read
 # Two premises, of which one is general; or two figures, for a sum.
 GENERAL = re.compile(r"\b(?:every|all|each|any|no|some|most)\b.*?(?:\band\b|[.;,])", re.IGNORECASE)
 FIGURES = re.compile(r"\d.*\s.*\d")

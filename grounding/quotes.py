@@ -25,15 +25,15 @@ CONTEXT_WEIGHT = 0.25
 def find_quote(
     claim: str, passages: Sequence[Passage], question: str = "", context: str = "", least: float | None = None
 ) -> Quote | None:
-    """Return the sentence or two consecutive ones that cover most of the claim's words; None if at most half.
+    """Return the sentence or two consecutive ones that cover most of the claim's words.
 
-    ``least`` is another share than the half.
+    None if they cover no more than ``least`` of them, by default half.
 
     Words of the question count half: a claim echoes them, so they are weaker evidence. Words of the claim's context
     break ties among the spans that cover it. Among equals the shorter span wins, then the earlier passage.
 
-    Words in the headings above a passage are known to it: a span need cover most of the claim's other words only. If
-    there are no others, it covers most of the question's.
+    Words in the headings above a passage need not be in the span: it must cover most of the claim's other words. If
+    there are none, it must cover most of the question's.
 
     Where the words cannot be compared, since claim, question and passages are in several languages or in one without
     stems, the best span is returned however little it covers, or else the beginning of the first passage.
@@ -82,7 +82,7 @@ def _best_span(
 def find_second_quote(claim: str, passages: Sequence[Passage], first: Quote) -> Quote | None:
     """Return the span of another passage that covers most of what the first quote leaves out of the claim.
 
-    None if that is less than two words.
+    None if that is less than two words, or than half of them.
     """
     of_first = next(passage for passage in passages if passage["id"] == first["passage"])
     left = stemmed(claim) - stemmed(of_first["text"][first["start"] : first["end"]]) - stemmed(section_of(of_first))

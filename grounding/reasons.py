@@ -1,4 +1,4 @@
-"""Find what of a text makes a reason for a verdict, and tell a reason that contradicts its verdict."""
+"""Find what in a text gives the reason for a verdict, and recognise a reason that contradicts its verdict."""
 
 import math
 import re
@@ -93,8 +93,8 @@ def sentence_for(question: str, passage: Passage) -> str | None:
 def missing_words(wanted: str, texts: Sequence[str]) -> list[str]:
     """Return the words of ``wanted`` that stand in no text in any form, names and figures first.
 
-    Words that only say how something is asked are left out, as are all unless everything is in English: other
-    languages inflect their words otherwise.
+    Words that only say how something is asked are left out. The result is empty unless everything is in English:
+    other languages inflect their words otherwise.
     """
     words: dict[str, str] = {}
     for match in WORD.finditer(normal(wanted)):
@@ -127,8 +127,8 @@ def _missing(wanted: Collection[str], known: Collection[str]) -> set[str]:
 def contradicts(reason: str, sign: Sign) -> bool:
     """True if a critic's reason speaks against a label, as far as its wording shows.
 
-    That of a positive label must name no defect, that of a negative one must not only approve, and that of a label
-    between must name some defect without rejecting the whole. False unless the reason is in English.
+    The reason for a positive label must name no defect, and for a negative one it must not only approve. In between it
+    must name a defect or a part, and not reject the whole. False unless the reason is in English.
     """
     defect = DEFECT.search(reason) is not None
     if sign == "positive":

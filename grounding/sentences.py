@@ -12,7 +12,7 @@ COUNTED = re.compile(  # "am 3. Mai", "im 19. Jahrhundert", "am 1. und 15. des M
     r"(?:Januar|Jänner|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember|Jahrhundert|Auflage|"
     r"(?:Werktag|Tag|Monat|Quartal|Halbjahr|Lebensjahr)(?:e?s)?|Stock|Rate|und|oder|bis|des|eines|jede[ns])\b"
 )
-# Abbreviations of what follows; "max. 5" and "mind. 5" too.
+# Abbreviations that end no sentence; "max." and "mind." end none before a figure.
 ABBREVIATED = re.compile(
     r"(?<!\w)(?:approx|aprox|incl|excl|inkl|exkl|zzgl|abzgl|einschl|ggf|bzgl|evtl|bzw|vgl|insb|insbes|sog|Abs|Ziff|Buchst|"
     r"Abb|Kap|Rn|Rz|paras|arts|figs|núm|págs?|Sra|Dra)\.\s+$"
@@ -107,7 +107,7 @@ def _line(raw: str, start: int, after_blank: bool) -> Line:
 
 def _continues(text: str, line: Line, raw: str) -> bool:
     """True if ``raw`` continues the sentence that the previous line breaks off."""
-    # A window here too: a line may be wrapped a thousand times.
+    # Only its end is read: a line may be wrapped a thousand times.
     before = text[max(line.start, line.end - LONGEST_END) : line.end].rstrip()
     return (
         line.kind in ("text", "item")

@@ -46,8 +46,8 @@ TIME = re.compile(
 def normal(text: str) -> str:
     """Return the text in NFKC, with at most 30 combining marks per character: sorting more takes quadratic time.
 
-    A raised figure after another, an exponent or the number of a note, stands by itself, as does the half of 1½. A time
-    of day has a colon: 9:30 for 9.30 a.m.
+    A space separates a figure from a raised one (an exponent, the number of a note) and from a fraction, as in 1½. A
+    time of day has a colon: 9:30 for 9.30 a.m.
     """
     return TIME.sub(r"\1:", unicodedata.normalize("NFKC", RAISED.sub(" ", MARKS.sub(_with_fewer_marks, text))))
 
@@ -85,7 +85,7 @@ def stems(text: str) -> set[str]:
 def stemmed(text: str, language: str = "en") -> frozenset[str]:
     """Return `stems` as a frozen set, cached for sentences and passages that are compared repeatedly.
 
-    The words of a language of ``SNOWBALL`` are reduced as it does, and none is left out.
+    A ``language`` of ``SNOWBALL`` is stemmed by its stemmer, and keeps its stop words.
     """
     found: set[str] = set()
     for match in WORD.finditer(fold(text)):
@@ -99,7 +99,7 @@ def stemmed(text: str, language: str = "en") -> frozenset[str]:
         elif language in SNOWBALL:
             from snowballstemmer import stemmer
 
-            reduce = stemmer(SNOWBALL[language])  # a new one: it keeps its word, and threads share us
+            reduce = stemmer(SNOWBALL[language])  # a new one, since it has state and threads share ours
             found.update(reduce.stemWords(re.split("['’]", word)))  # l'eau, dell'acqua
         elif word not in STOP_WORDS:
             found.add(NUMBERS.get(word) or stem(word))

@@ -25,8 +25,8 @@ from run.context import Context, Services
 class Evidence:
     """What claims are checked against: the question that they answer, and the passages.
 
-    ``elsewhere`` are passages that were retrieved but not read, in which a name counts as known. ``asked`` is the
-    question that the critic reads, where it is not the one that the rules know.
+    A name in one of ``elsewhere``, retrieved passages that need not have been read, counts as known. ``asked`` is the
+    question for the critic, if it differs from the one for the rules.
     """
 
     question: str
@@ -42,10 +42,10 @@ class Evidence:
 async def check_claim(
     one: Statement, evidence: Evidence, services: Services, context: Context, *, text_size: int = 0
 ) -> Claim:
-    """Return the claim, of a text of ``text_size`` characters, with its verdict and the quote that supports it.
+    """Check a claim; return it with its verdict and quote. ``text_size`` is the length of the text that it is from.
 
-    If a fact of the claim is in no passage, or no quote fits, there is no call. A bare yes or no, which says nothing
-    that could be compared with the quote, must be as probable as ``yes_or_no`` `beside_the_opposite`.
+    If a fact of the claim is in no passage, or no quote fits, the critic is not called. A bare yes or no has no words
+    to compare with a quote: it must reach the threshold ``yes_or_no`` as judged `beside_the_opposite`.
     """
     is_bare = is_yes_or_no(one.text)
     if is_bare:
@@ -70,7 +70,7 @@ async def check_claim(
 
 
 async def check_statement(one: Statement, evidence: Evidence, services: Services, context: Context) -> Claim:
-    """Return the claim as `check_claim` judges it by itself, whatever question it answers.
+    """Check a statement by itself with `check_claim`, whatever question it answers.
 
     The threshold is ``verified``, or ``caution`` where that is higher.
     """
@@ -80,19 +80,19 @@ async def check_statement(one: Statement, evidence: Evidence, services: Services
 
 
 def supported_from(least: float, context: Context) -> Context:
-    """Return the context in which a claim is supported from this P(full) + P(partial)."""
+    """Return the context with ``least`` as the threshold ``supported``, and without ``caution``."""
     thresholds = context.effective_thresholds.model_copy(update={"supported": least})
     return context.model_copy(update={"caution": None, "thresholds": thresholds})
 
 
 def asked_alone(text: str) -> str:
-    """Return the question that the critic reads about a statement by itself: its examples answer questions."""
+    """Turn a statement into a yes-or-no question for the critic, all of whose examples answer questions."""
     first, _, rest = text.rstrip(" .!。！").partition(" ")
     return f"Is it true that {first.lower() if first.casefold() in STOP_WORDS else first} {rest}?"
 
 
 async def criticised(claim: Claim, evidence: Evidence, services: Services) -> Claim:
-    """Return a claim that is not fully supported with what the critic says is wrong; a rule has said so itself."""
+    """Add what the critic says is wrong to a claim that is not fully supported, unless a rule has given a reason."""
     if claim["quote"] is None or SUPPORT.leaning(claim["verdict"]) == "fully supported":
         return claim
     asked = _asked(claim["text"], claim["context"], evidence)
@@ -133,9 +133,9 @@ def rule(one: Statement, passages: Sequence[Passage], question: str, elsewhere: 
 async def beside_the_opposite(
     one: Statement, quote: Quote, evidence: Evidence, services: Services, context: Context
 ) -> Verdict:
-    """Return the verdict on a bare yes or no by the quote's passage alone, less sure where the opposite is so too.
+    """Judge a bare yes or no by the quote's passage alone: the surer its opposite, the less sure it is.
 
-    Its log-odds are those of the one less those of the other.
+    The log-odds of the verdict are those of the statement minus those of the opposite.
     """
     read = replace(evidence, passages=[passage for passage in evidence.passages if passage["id"] == quote["passage"]])
     words = both_ways(one.text, language_of(evidence.question))
@@ -166,6 +166,6 @@ def labelled(verdict: Verdict, context: Context) -> Verdict:
 
 
 def unsupported(one: Statement, reason: str) -> Claim:
-    """Return the claim without support, judged by a rule."""
+    """Return the statement as a claim that a rule found unsupported."""
     verdict = Verdict(label="no support", probabilities=None, reason=reason)
     return Claim(text=one.text, context=one.context, verdict=verdict, quote=None)

@@ -1,7 +1,7 @@
-"""Ask each relevant document by itself what it answers, where it may answer otherwise than the draft.
+"""Ask each relevant document that may contradict the draft for its own answer.
 
 A combined draft hides that its passages disagree: it takes one answer, or joins several. No vote decides between them,
-since in an attack the liars are the majority.
+since in an attack the false documents are the majority.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,9 +31,9 @@ Found = tuple[Passage, str, Quote]
 async def compare_answers(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
     """Group the answers of single documents by agreement, the draft's first; two or more groups are a conflict.
 
-    A document that gives the draft's first supported claim in its own words agrees, and is not asked. An answer
+    A document that states the draft's first supported claim agrees, and is not asked for an answer. An answer
     counts if its words stand together in the passage, and the critic finds them supported. Only answers that code can
-    tell apart differ: where a reader would be needed, none is said to be in conflict.
+    tell apart differ: where that takes a reader, no conflict is reported.
     """
     question, best = standalone_question(state), state["best"]
     claim = next(filter(is_supported, best["claims"]), None) if best else None
@@ -50,9 +50,9 @@ async def compare_answers(state: SelfRAGState, services: Services, runtime: Runt
         drafted = DocumentAnswer(answer=claim["text"], verdict=claim["verdict"], quote=claim["quote"])
         found = [one for one in await gather(brief_answer(one, question, services) for one in asked) if one]
         told = [rules.agree(answer, claim["text"], question) for _, answer, _ in found]
-        # A draft with words of several documents may join their answers, and one that can be compared with none may
-        # answer something else: these are then compared with each other. An answer that only repeats the question shows
-        # nothing of that.
+        # A draft that no document gives, but that agrees with an answer, may join several answers; one that can be
+        # compared with none may answer something else. Then the documents' answers are compared with each other alone.
+        # Agreement with an answer that only repeats the question does not count.
         joined = not agreeing and any(
             same and rules.own_words(answer, question) for same, (_, answer, _) in zip(told, found, strict=True)
         )
@@ -86,7 +86,7 @@ def split_documents(
 
 
 async def brief_answer(passage: Passage, question: str, services: Services) -> Found | None:
-    """Return the passage's own answer and the span that has it; None if it gives none that can be found in it."""
+    """Answer from one passage; return the passage, the answer and its quote, or None if it does not stand there."""
     try:
         reply = await services.generator.write(
             BRIEF_ANSWER, max_tokens=MAX_TOKENS, hidden=True, question=as_data(question), passage=readable(passage)
@@ -101,7 +101,7 @@ async def brief_answer(passage: Passage, question: str, services: Services) -> F
 
 
 async def checked_answer(found: Found, question: str, services: Services, context: Context) -> DocumentAnswer | None:
-    """Return the answer if the critic finds it fully supported by its passage."""
+    """Return the answer if the critic finds it fully supported by its passage, else None."""
     passage, answer, quote = found
     claim = {"question": as_data(question), "passages": numbered([passage]), "claim": as_data(answer)}
     verdict = await support_of(claim, services, context)
@@ -113,10 +113,10 @@ async def checked_answer(found: Found, question: str, services: Services, contex
 def grouped(
     answers: Sequence[DocumentAnswer], question: str, passages: Sequence[Passage]
 ) -> list[list[DocumentAnswer]]:
-    """Return the answers in groups that agree, of which each excludes every other.
+    """Group the answers that agree; each group excludes all others.
 
-    An answer is left out where no passage of its document has a name of the question, or code cannot tell it from an
-    earlier group.
+    An answer is left out if no passage of its document has a name of the question, or if code cannot tell whether it
+    agrees with an earlier group.
     """
     by_id = {passage["id"]: passage for passage in passages}
     groups: list[list[DocumentAnswer]] = []

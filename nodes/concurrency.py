@@ -61,9 +61,9 @@ _thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="rules")
 
 
 async def off_loop(size: int, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Call ``work``, in a thread if it reads a long text, of ``size`` characters.
+    """Call ``work``, in a thread if the text that it reads, of ``size`` characters, is long.
 
-    Other questions go on meanwhile, and the time limit can end this one.
+    Meanwhile other questions go on, and the time limit can end this one.
     """
     if size <= SHORT:
         return work(*args, **kwargs)

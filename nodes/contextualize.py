@@ -1,4 +1,4 @@
-"""Find out what a question means that follows others."""
+"""Find out what a follow-up question means."""
 
 import re
 from collections.abc import Sequence
@@ -29,10 +29,10 @@ ASKS = re.compile(r"[?？]\W*$")
 
 
 async def contextualize(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
-    """Set ``standalone``: a person's correction, the question if it stands alone, else it with what it leans on.
+    """Set ``standalone``: a person's correction, the question if it stands alone, else the question completed.
 
-    What it leans on is put before it by code or, with ``follow_ups`` ``rewrite``, into it by the model, unless that
-    fails. Earlier answers are read here alone, to resolve what refers to them: nothing is checked against them.
+    Code puts earlier ones before it. With ``follow_ups`` ``rewrite`` the model rewrites it instead, unless that
+    fails. Earlier answers are read only here, to resolve references: nothing is checked against them.
     """
     question, conversation = state["question"], state["conversation"]
     leaning, before = leans(question), leaned_on(conversation)
@@ -47,7 +47,7 @@ async def contextualize(state: SelfRAGState, services: Services, runtime: Runtim
 
 
 async def _rewritten(question: str, conversation: Sequence[Turn], services: Services) -> str | None:
-    """Let the model write the question; None if it fails, or what it writes cannot be used."""
+    """Let the model rewrite the question; None if it fails, or what it writes is not usable."""
     earlier = shown(conversation)
     try:
         written = await services.generator.write(

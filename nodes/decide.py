@@ -21,13 +21,13 @@ FROM_DOCUMENTS = ("grounded", "partially_grounded")
 LEANS = "It goes on from a question that the documents answered."
 PREMISES = "It brings the premises that its answer follows from."
 LONGEST_NEAR = 200  # characters of a question that the search alone may decide
-# A message that has the text in it that it is about comes as near to a passage as a question that the passage answers.
+# A message that contains the text to work on comes as near to a passage as a question that the passage answers.
 TEXT_IN_IT = re.compile(r"""[:：\n"“”„«»「」『』]|(?<!\w)['‘].+['’](?!\w)""")
 ASKS = re.compile(r"[?？]\W*$")
 YOU = re.compile(
     r"\b(?:you\w*|du|dich|dir|dein\w*|sie|ihnen|tu|toi|te|vous|votre|vos|tú|ti|usted\w*)\b|[你您]", re.IGNORECASE
 )
-SMALL_TALK = 6  # words of a question that may be small talk though it says no "you", such as "How is it going?"
+SMALL_TALK = 6  # most words of a question that may be small talk without a "you", such as "How is it going?"
 # Why a question cannot be what the critic took it for.
 RULED_OUT = {
     "edit": "It is a question, with no text in it to edit.",
@@ -36,7 +36,7 @@ RULED_OUT = {
 
 
 async def decide(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
-    """Choose the route, and say how long the answer is to be and what that may cost, if it is a long one."""
+    """Choose the route; for a long answer, also report its length and limits."""
     update = await _routed(state, services, runtime.context)
     if state.get("length") == "long" and update["route"] == "retrieve":
         within = runtime.context.effective_limits.model_dump(include={"model_calls", "tokens", "seconds"})
@@ -45,17 +45,17 @@ async def decide(state: SelfRAGState, services: Services, runtime: Runtime[Conte
 
 
 async def _routed(state: SelfRAGState, services: Services, context: Context) -> dict[str, Any]:
-    """Choose the route: by the critic in mode ``adaptive``, else as the mode says.
+    """Choose the route: by the critic in mode ``adaptive``, else as the mode says. The search is begun here.
 
-    The search is begun here. A follow-up that was joined with what the documents answered is searched for without
-    the critic, which takes "With what?" for one that needs none. The critic mistakes a question that first
-    describes a person's situation for a request to edit a text, or for small talk; where the question rules that
-    out, it is searched for. Where a threshold and a regression were fitted for it, what it found counts: a question
-    that a passage comes very near to is searched for without the critic, and else the verdict shifts with the
-    nearness. A question that brings its premises with it is direct whatever the documents hold. Where what was
-    found overrules a critic that held the question to be direct, that is the fallback.
+    A follow-up to a question that the documents answered is searched for without the critic, which takes "With what?"
+    for a question that needs no documents. A question that brings its premises with it is direct, whatever the
+    documents hold. The critic mistakes a question that first describes a person's situation for a request
+    to edit a text, or for small talk: where the question rules that out, it is searched for. If a threshold and a
+    regression were fitted, the search counts: a question very near to a passage is searched for without the critic, and
+    otherwise the nearness shifts the critic's verdict. If that overrules a critic that chose a direct answer, such an
+    answer is the fallback.
     """
-    ahead = services.retriever if isinstance(services.retriever, PrefetchingRetriever) else None  # as the graph's is
+    ahead = services.retriever if isinstance(services.retriever, PrefetchingRetriever) else None  # as in the graph
     if ahead and context.mode != "never":
         for search in searches_of(state, context.k):
             ahead.prefetch(search.query, search.k, context.filter)
@@ -65,7 +65,7 @@ async def _routed(state: SelfRAGState, services: Services, context: Context) -> 
         return {"route": route, "decided": {"route": route, "mode": context.mode, **reason}}
     if is_joined(state) and state["conversation"] and state["conversation"][-1]["outcome"] in FROM_DOCUMENTS:
         return _decided(Verdict(label="retrieve", probabilities=None, reason=LEANS))
-    said = question_alone(state)  # what it was joined with comes near to the documents whatever is asked now
+    said = question_alone(state)  # earlier questions come near to the documents whatever is asked now
     if await off_loop(len(said), brings_premises, said):
         return _decided(Verdict(label="direct", probabilities=None, reason=PREMISES))
     features = await _search_features(state, services, ahead, context)
@@ -107,7 +107,7 @@ def _decided(verdict: Verdict) -> dict[str, Any]:
 async def _search_features(
     state: SelfRAGState, services: Services, ahead: PrefetchingRetriever | None, context: Context
 ) -> dict[str, float] | None:
-    """Return what the search says of the question; None if nothing was fitted for it, or the search failed."""
+    """Return the search's features for the route; None if nothing was fitted for them, or the search failed."""
     if ahead is None or (services.fits.route is None and context.effective_thresholds.near > 1):
         return None
     search = searches_of(state, context.k)[0]

@@ -91,8 +91,8 @@ def with_notes(
     *,
     numbers: bool = False,
 ) -> str:
-    """Return an answer followed by what the question describes, the conditions on it, how far a document was read, what
-    was left out, what other documents say, and the query that it comes from.
+    """Return an answer followed by its notes: the name of what the question describes, conditions, how far a document
+    was read, what was left out, what other documents say, and the query behind it.
     """
     wording, subject = wording_of(state["question"]), state.get("subject")
     quoted = [quote for claim in best["claims"] for quote in quotes_of(claim)]
@@ -131,9 +131,9 @@ def sentence(question: str, outcome: Outcome, reason: StopReason, best: Candidat
 
 
 def nearest_to(state: SelfRAGState) -> list[str]:
-    """Write which sentence of the most relevant passage comes nearest to the question, and the conditions on it.
+    """Return notes on the sentence of the most relevant passage that is nearest to the question, and its conditions.
 
-    Nothing if no passage is relevant, or for a table, one row of which would mislead.
+    There are none if no passage is relevant, or for a table: one row of it would mislead.
     """
     found = {one["id"]: one for one in state.get("found", [])}
     scores = {
@@ -187,7 +187,7 @@ def quotes_of(claim: Claim) -> list[Quote]:
 
 
 def with_conditions(best: Candidate) -> Candidate:
-    """Return the candidate, each supported claim with the conditions of its passage that the draft leaves out."""
+    """Add to each supported claim the conditions of its passage that the draft leaves out."""
     passages = {passage["id"]: passage for passage in best["draft"]["passages"]}
     claims = []
     for claim in best["claims"]:
@@ -232,7 +232,7 @@ def conflicts_of(
 def disagreement(
     conflicts: Sequence[Conflict], citations: Sequence[Citation], question: str = "", *, numbers: bool = False
 ) -> str:
-    """Write a line for each answer that documents give, with their names, dates and perhaps citations.
+    """Write a line for each answer that documents give, with their names and dates and, if asked, citation numbers.
 
     The words around them are in the question's language.
     """

@@ -37,7 +37,7 @@ from run.context import Context, Services
 from run.segments import ids_of, missing_cells, most_segments, passages_of_things, to_draft
 from run.state import SelfRAGState, in_segments, standalone_question, things_of
 
-MOST_WORDS = 1_000  # of each draft whose changes are told: the time grows with their square
+MOST_WORDS = 1_000  # of each draft that are compared: the time grows with their square
 MOST_COMPLAINTS = 100  # per draft: an answer with more is beyond repair
 
 
@@ -48,7 +48,7 @@ async def generate(state: SelfRAGState, services: Services, runtime: Runtime[Con
     only fallback ``passages`` allows, the best of all are drafted from. If some of several drafts fail they are left
     out; if all fail, the first failure is raised. A long answer gets its next segments.
     """
-    # The best of the last round is revised: while the best of all rounds stayed, every redraft would be told the same.
+    # Revise the best draft of the last round: that of all rounds might stay, and each redraft get the same prompt.
     write = partial(_write, state, services, runtime.context)
     if in_segments(state):
         # Several are written at once: each is shown when it is accepted.
@@ -60,7 +60,7 @@ async def generate(state: SelfRAGState, services: Services, runtime: Runtime[Con
     else:
         passages = [passage for passage in state["passages"] if passage["id"] in state["relevant"]]
         if not passages:
-            verdicts = state["verdicts"]  # not of what was found before the question's subject was named
+            verdicts = state["verdicts"]  # without those from before the question's subject was named
             found = [one for one in state.get("found", state["passages"]) if one["id"] in verdicts]
             ranked = sorted(found, key=lambda passage: -RELEVANCE.score(verdicts[passage["id"]]))
             passages = ranked[: runtime.context.k]
@@ -110,9 +110,9 @@ async def _segments(write: Callable[..., Awaitable[Draft]], state: SelfRAGState,
 async def _table(
     write: Callable[..., Awaitable[Draft]], state: SelfRAGState, passages: list[Passage], context: Context
 ) -> Draft:
-    """Draft a comparison column by column, each from its thing's passages alone: small models exchange the columns.
+    """Draft a comparison column by column, each from its thing's passages alone: small models mix up columns.
 
-    The first has the points that the question names, or its own; the others have those of the first, and may add some.
+    The first column is given the points that the question names; the others are given those so far, and may add some.
     """
     things, most = things_of(state), most_segments(state, context)
     cells: list[Cell] = []
@@ -134,7 +134,7 @@ async def _table(
 async def _cells(
     write: Callable[..., Awaitable[Draft]], state: SelfRAGState, passages: list[Passage], missing: Sequence[Cell]
 ) -> Draft:
-    """Draft what a comparison lacks, each cell as the answer to its own question from the passages of its thing."""
+    """Draft the missing cells of a comparison, each as the answer to its own question from its thing's passages."""
     own, things = passages_of_things(state), things_of(state)
     asked = wording_of(state["question"]).cell
 
@@ -152,7 +152,7 @@ async def _cells(
 def _decided(
     drafts: list[Draft], failed: int, last: Candidate | None = None, changes: Sequence[dict[str, str]] = ()
 ) -> dict[str, Any]:
-    """Return what is told of a round of drafts; of a redraft of ``last`` with what it changed."""
+    """Return what the path reports of a round of drafts; for a redraft of ``last``, with its ``changes``."""
     texts = [draft["text"] for draft in drafts]
     return {
         "drafts": len(drafts),
@@ -166,7 +166,7 @@ def _decided(
 
 
 async def _attempt(draft: Awaitable[Draft]) -> Draft | ModelError | LimitReachedError:
-    """Return the draft, or the error of a model that failed, which leaves the other drafts alone."""
+    """Return the draft, or the error of a failed model call, so that the other drafts go on."""
     try:
         return await draft
     except (ModelError, LimitReachedError) as error:
@@ -183,7 +183,7 @@ def _succeeded(attempts: Sequence[Draft | Exception]) -> tuple[list[Draft], int]
 
 
 def _opposite(last: Candidate, state: SelfRAGState, context: Context) -> Draft | None:
-    """Return the opposite of a draft that is a bare yes or no, where the critic is as sure of that as it must be."""
+    """Return the opposite of a bare yes or no if its probability reaches the thresholds, else None."""
     text, thresholds = last["draft"]["text"], context.effective_thresholds
     p = p_supported(last["claims"][0]["verdict"]) if is_yes_or_no(text) and last["claims"] else None
     if p is None or 1 - p < max(thresholds.supported, thresholds.yes_or_no, 0.5):
@@ -203,7 +203,7 @@ def _redraft(write: Callable[..., Awaitable[Draft]], last: Candidate) -> Awaitab
 def _complaint(claim: Claim) -> str:
     """Format a failed claim, and why the critic says so, as a line of the redraft's instructions."""
     verdict = claim["verdict"]
-    reason = verdict["reason"] if verdict["label"] != UNKNOWN else ""  # that of an unknown one is an error's message
+    reason = verdict["reason"] if verdict["label"] != UNKNOWN else ""  # else it is an error message
     return as_data(f"- {with_lead_in(claim['text'], claim.get('context', ''))}" + (f" ({reason})" if reason else ""))
 
 

@@ -16,7 +16,7 @@ from prompts.grade_documents import RELEVANCE
 from run.context import Context, Services
 from run.state import SelfRAGState, asks_for_more, is_joined, standalone_question
 
-LIKELY = 0.4  # P(relevant) of the best passage, from which the question needs no second place
+LIKELY = 0.4  # P(relevant) of the best passage from which a name is looked up only after a draft
 MOST_PAIRS = 2  # that are graded in one search
 TOGETHER = "It answers only together with another passage."
 NOT_GRADED = Verdict(
@@ -27,12 +27,12 @@ NOT_GRADED = Verdict(
 async def grade_documents(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
     """Grade all passages concurrently, each unabridged; one graded for an earlier query keeps its verdict.
 
-    In the search with the question itself, passages that cannot matter are not graded. In a search with a rewritten
+    In the search for the question itself, passages that cannot matter are not graded. In a search for a rewritten
     query all are, including those left out before: the first search led to no answer, so its comparisons count for
-    little. Where no passage is relevant by itself, or the relevant ones led to no answer, the pairs are graded that a
-    name links: an answer may rest on two places. At most ``k`` passages are relevant: those of this search first, then
-    by score. Where none is likely enough to hold the answer, one draft is the last, and no search follows, but for the
-    name of what the question describes. After a query that a table did not answer no pair is graded again.
+    little. If no passage is relevant by itself, or the relevant ones led to no answer, pairs that a name links are
+    graded, since an answer may rest on two places, but not again after a table query. At most ``k`` passages are
+    relevant: those of this search first, then by score. If none reaches the threshold ``pursued``, there is one more
+    draft at most, and no more search except for the name of what the question describes.
     """
     context = runtime.context
     known = {name: one for name, one in state["verdicts"].items() if one != NOT_GRADED and one["label"] != UNKNOWN}
@@ -82,7 +82,7 @@ async def grade_documents(state: SelfRAGState, services: Services, runtime: Runt
 async def grades_of(
     question: str, passages: Sequence[Passage], texts: Sequence[str], services: Services, context: Context
 ) -> list[Verdict]:
-    """Return the verdicts on passages that the critic reads as ``texts``, calibrated."""
+    """Return calibrated verdicts on ``passages``; the critic reads them as ``texts``."""
     verdicts = await gather(
         services.critic.choose(RELEVANCE, question=as_data(question), passage=text) for text in texts
     )
@@ -95,9 +95,9 @@ async def grades_of(
 async def _linked(
     state: SelfRAGState, verdicts: Mapping[str, Verdict], services: Services, context: Context
 ) -> list[tuple[Passage, Verdict]]:
-    """Return the passages of the first pair that is relevant as a whole, each with the pair's verdict; none if none is.
+    """Return the two passages of the first linked pair that is relevant, each with the pair's verdict; else nothing.
 
-    One of a pair was found by this search, the other by any; those judged the least irrelevant are tried first.
+    At least one of a pair is from this search. Pairs of the passages with the best scores are tried first.
     """
     question, found = standalone_question(state), state.get("found", state["passages"])
     ranked = sorted(found, key=lambda one: -RELEVANCE.score(verdicts.get(one["id"], NOT_GRADED)))
@@ -124,12 +124,12 @@ async def _explained(verdict: Verdict, passage: Passage, state: SelfRAGState, se
 
 
 def best_score(verdicts: Mapping[str, Verdict]) -> float:
-    """Return the highest P(relevant), 1 without any verdict."""
+    """Return the highest P(relevant), or 1 without any verdict."""
     return max(map(RELEVANCE.score, verdicts.values()), default=1.0)
 
 
 def when_to_name(state: SelfRAGState, verdicts: Mapping[str, Verdict]) -> Naming | None:
-    """Say when to ask for the name of what the question may describe: first, unless a passage is likely to answer."""
+    """Return when to look up the name of what the question may describe, or None for never."""
     if state["searched"] > 1 or not state["rewrites_left"] or is_joined(state):
         return None
     if not may_describe(standalone_question(state)):

@@ -20,7 +20,7 @@ from run.context import Context, Services
 from run.segments import MOST_OF_A_PART, drafted_cells, passages_of_things, says_again
 from run.state import SelfRAGState, in_segments, question_alone, standalone_question, things_of
 
-LEAST_BOTH = 0.5  # P(full) + P(partial) of a claim that rests on two places, of both together
+LEAST_BOTH = 0.5  # of the product of P(full) + P(partial) for a claim and for its subject's name
 MOST_CLAIMS = MAX_TOKENS  # a draft of the default length cannot have more: each claim takes at least one token
 
 
@@ -38,10 +38,10 @@ async def hallucination_check(state: SelfRAGState, services: Services, runtime: 
 
 
 async def _claims_of(draft: Draft, state: SelfRAGState, services: Services, context: Context) -> list[Claim]:
-    """Check each statement as an answer to the question, and by itself what says more than the answer.
+    """Check each statement as an answer to the question. If others pass, one that fails is checked by itself too.
 
-    In a long answer each that says anything new is checked as a part of the answer; in the summary of a whole document,
-    which has no question, by itself.
+    In a long answer only new statements are checked, each as a part of the answer; in the summary of a whole document,
+    which answers no question, by itself.
     """
     if draft["declined"]:
         return []
@@ -77,10 +77,10 @@ async def _claims_of(draft: Draft, state: SelfRAGState, services: Services, cont
 
 
 async def _cells_of(draft: Draft, state: SelfRAGState, services: Services, context: Context) -> list[Claim]:
-    """Check each cell of a comparison as an answer to its own question, against what was found for its thing alone.
+    """Check each cell of a comparison as an answer to its own question, against its thing's passages alone.
 
-    Where one document speaks of several of the things, the quote or its heading must have a word of the cell's own. A
-    cell that is not sure enough for the table has no support: without any there is no answer.
+    If a document was found for several things, the quote or its heading must name the cell's thing. A cell below the
+    threshold ``segment`` has no support: without supported cells there is no answer.
     """
     thresholds = context.effective_thresholds
     context = supported_from(max(thresholds.supported, thresholds.segment), context)
@@ -107,9 +107,9 @@ async def _cells_of(draft: Draft, state: SelfRAGState, services: Services, conte
 
 
 def with_subject(claim: Claim, subject: Subject) -> Claim:
-    """Return a claim about what the question describes: it rests on the name's quote too, and is as sure as both.
+    """Add the quote of its subject's name to a claim, and multiply its probabilities by that of the name.
 
-    Where that is not sure enough it is not supported.
+    Below ``LEAST_BOTH`` it is not supported.
     """
     verdict, first, second = claim["verdict"], p_supported(subject["verdict"]), p_supported(claim["verdict"])
     if not is_supported(claim) or claim["quote"] == subject["quote"]:

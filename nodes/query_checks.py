@@ -1,4 +1,4 @@
-"""Mend and refuse the SELECT that a model wrote over a table, where its question says otherwise."""
+"""Correct or refuse the SELECT that a model wrote over a table, where the question says otherwise."""
 
 import re
 from collections import Counter
@@ -29,9 +29,9 @@ WORD = re.compile(r"[^\W_]+")
 SUBQUERY = re.compile(r"\(\s*SELECT\b[^()]*(?:\([^()]*\)[^()]*)*\)", re.IGNORECASE)
 TEXT = re.compile(r"'((?:[^']|'')*)'")
 BEGINNING = 3  # letters by which two words are taken for one: Italian, Italy
-WHAT_IS_ASKED = re.compile(r"SELECT (\w+) FROM \w+ WHERE (?:.+ AND )?\1 =")  # a figure that the question says
+WHAT_IS_ASKED = re.compile(r"SELECT (\w+) FROM \w+ WHERE (?:.+ AND )?\1 =")  # a figure that the question states
 ORDERED = re.compile(r"\b(?:ORDER BY |MAX\(|MIN\()(\w+)")
-BEFORE_FIGURE = re.compile(r"\s+(?:\(|(?:[^\W\d]+ )?\d).*")  # left out of a name: Seniors from 67, Juniors (4 to 12)
+BEFORE_FIGURE = re.compile(r"\s+(?:\(|(?:[^\W\d]+ )?\d).*")  # names do without: Seniors from 67, Juniors (4 to 12)
 NEXT = re.compile(r"\bLIMIT \d+ OFFSET\b", re.IGNORECASE)
 COMPARED_FIGURE = re.compile(r"(?:[<>=]|\bBETWEEN|\bAND)\s*(\d+(?:\.\d+)?)\b", re.IGNORECASE)
 NOTHING = re.compile(r"\D*0\D*")
@@ -55,12 +55,12 @@ class Named(NamedTuple):
 
     @property
     def compared_by(self) -> str:
-        """The key of the column of most of the texts."""
+        """The key of the column that has most of the texts."""
         return Counter(self.cells.values()).most_common(1)[0][0]
 
 
 def hint(table: Table, question: str, named: Named) -> str:
-    """Say how what the question names in one column is computed or compared; without that, which columns it names."""
+    """Write a hint for the next query: how to compute or compare the rows, or which columns the question names."""
     if not named.are_compared:
         keys = named_columns(table, question)
         return f"The question speaks of {', '.join(keys)}." if keys else ""
@@ -71,9 +71,9 @@ def hint(table: Table, question: str, named: Named) -> str:
 
 
 def figure_of(table: Table, question: str, query: str) -> str:
-    """Return the column of figures that the question names best, else the only one that the query uses; "" for none.
+    """Return the key of the number column that the question names best, else of the only one in the query, or "".
 
-    There is none either where the query computes a mean.
+    A query that computes a mean has none.
     """
     outside, asked = TEXT.sub("", query.casefold()), beginnings(question)
     shared = {one.key: len(beginnings(one.name) & asked) for one in table.columns if one.kind == "number"}
@@ -86,7 +86,7 @@ def figure_of(table: Table, question: str, query: str) -> str:
 
 
 def of_figure(figure: str, question: str, named: Named) -> str:
-    """Return the query of the sum, or difference, of this figure of what the question names; "" if it asks for none."""
+    """Return a query for the sum or difference of ``figure`` over the rows named; "" if neither is asked for."""
     if not named.are_compared or asks_which(question) or names_alternatives(question):
         return ""
     if asks_for_difference(question):
@@ -102,9 +102,9 @@ def _of_compared(named: Named, shown: str) -> str:
 
 
 def tried(table: Table, query: str, question: str, named: Named) -> tuple[str, Found]:
-    """Return the query, mended where the question tells how, and what it finds.
+    """Return the query, corrected where the question tells how, and its result.
 
-    Raises `QueryError` also where that cannot be what the question asks for.
+    Raises `QueryError` if it fails, or its result cannot be what the question asks for.
     """
     query = of_named_rows(table, named.cells, of_counted(table, question, query))
     if figure := figure_of(table, question, query):
@@ -124,7 +124,7 @@ def tried(table: Table, query: str, question: str, named: Named) -> tuple[str, F
 
 
 def named_cells(table: Table, question: str) -> Named:
-    """Find the texts of the table that the question names, perhaps without brackets, or what follows a figure."""
+    """Find the texts of the table that the question names, perhaps without a bracket or figure at their end."""
     asked, named = question.casefold(), {}
     texts = [(index, one.key) for index, one in enumerate(table.columns) if one.kind == "text"]
     cells = {cell: key for row in table.cells for index, key in texts if (cell := row[index])}
@@ -140,7 +140,7 @@ def named_cells(table: Table, question: str) -> Named:
 
 
 def implied_cells(table: Table, question: str) -> Iterator[str]:
-    """Yield the cells of columns that have but two, such as yes and no, and of which the question speaks."""
+    """Yield the cells of columns with two values, such as yes and no, whose names are in the question."""
     asked = beginnings(question)
     for index, column in enumerate(table.columns):
         if column.kind == "text" and len(cells := table.frequent_cells(index)) == 2 and beginnings(column.name) & asked:
@@ -148,7 +148,7 @@ def implied_cells(table: Table, question: str) -> Iterator[str]:
 
 
 def left_out(table: Table, named: Named, query: str) -> str:
-    """Say what the question names and the query does not: cells of the table, and figures that its titles have not."""
+    """Say which cells and figures of the question the query lacks, apart from figures in the table's titles."""
     missing = [cell for cell in named.cells if _misses(query, cell)]
     titles = (str(table.passages[0].metadata.get(one, "")) for one in ("source", "title", "heading"))
     others = languages_of([named.rest]) - ENGLISH
@@ -162,9 +162,9 @@ def _misses(query: str, cell: str) -> bool:
 
 
 def of_named_rows(table: Table, cells: Mapping[str, str], query: str) -> str:
-    """Return the query of those rows alone that the question names, where it names several by one column.
+    """Restrict the query to the rows that the question names, if it names several by one column.
 
-    "Which is older, A or B?" is written as if it were asked of all rows, or of those older than A. Raises `QueryError`.
+    Models write "Which is older, A or B?" as a query of all rows, or of those older than A. Raises `QueryError`.
     """
     missing: dict[str, list[str]] = {}
     outer = SUBQUERY.sub("", query)
@@ -176,7 +176,7 @@ def of_named_rows(table: Table, cells: Mapping[str, str], query: str) -> str:
 
 
 def of_counted(table: Table, question: str, query: str) -> str:
-    """Return a query that counts rows as one that counts, or adds up, what the question asks how many there are."""
+    """Make a query that counts rows add up a figure, or count distinct cells, if "how many" asks for these."""
     if not asks_how_many(question):
         return query
     used, things = query.casefold(), named_columns(table, counted_things(question))
@@ -190,13 +190,13 @@ def of_counted(table: Table, question: str, query: str) -> str:
 
 
 def named_columns(table: Table, question: str) -> list[str]:
-    """Return the columns whose names, without what is in brackets, the question has."""
+    """Return the keys of the columns whose names, without brackets, the question has."""
     asked = stems(question)
     return [one.key for one in table.columns if (own := stems(one.name.partition("(")[0])) and own <= asked]
 
 
 def added(question: str, query: str, *implied: str) -> str:
-    """Say which text the query compares with that the question neither names nor implies; of words, only in English."""
+    """Say which text the query compares with that is not in the question or ``implied``; words only in English."""
     asked = {word[:BEGINNING] for word in WORD.findall(question.casefold())}
     figures = {int(one) for one in stems(question) | plain_figures(question) if one.isdecimal()}
     for text in TEXT.findall(query):
@@ -239,14 +239,14 @@ def other_kind(table: Table, question: str, found: Found) -> str:
 
 
 def counted_names(table: Table, named: Named, query: str) -> str:
-    """Say that a query counts rows which the question names one by one, such as the mallards among birds."""
+    """Say if a query counts rows that the question names one by one, such as the mallards among birds."""
     if COUNT.search(query) and not all(map(table.repeats, named.cells.values())):
         return "It counts rows that the question names: show, or add up, a figure of them."
     return ""
 
 
 def beginnings(*texts: str) -> set[str]:
-    """Return the first four letters of the words that have as many, by which weight and weigh are taken for one."""
+    """Return the first four letters of each word that has as many, so that weight and weigh match."""
     return {word[: BEGINNING + 1] for text in texts for word in WORD.findall(text.casefold()) if len(word) > BEGINNING}
 
 

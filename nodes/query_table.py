@@ -31,10 +31,10 @@ FENCE = re.compile(r"```(?:sql)?|```", re.IGNORECASE)
 
 
 async def query_table(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
-    """Draft the result of the query, each row of it a claim with the rows of the table that carry it.
+    """Draft the result of the query: each row of it is a claim that quotes the rows of the table it rests on.
 
-    Where there is no such query, the passages that were found are graded instead; but no rows for a question that
-    counts, adds up or compares rows which it names: only all rows answer it, or a comparison that the model gets wrong.
+    Without a good query the passages are graded instead. A question that counts, adds up or compares is not answered
+    from some of the rows: they are left out or, if one is the best passage, the run ends.
     """
     question, within = standalone_question(state), cast("TableFound", state["table"])
     table = await cast("PrefetchingRetriever", services.retriever).table_of(within["source"], within["number"])
@@ -63,7 +63,7 @@ async def query_table(state: SelfRAGState, services: Services, runtime: Runtime[
 async def _found(
     table: Table, described: str, question: str, named: Named, services: Services
 ) -> tuple[str, Found | None, str]:
-    """Return the query, what it finds, and why it finds nothing; one that fails is written once more."""
+    """Let the model write a query, again if it fails. Return it, its result or None, and why it failed."""
     query = why = ""
     for prompt in (QUERY_TABLE, REQUERY_TABLE):
         given: dict[str, Any] = {"table": described, "question": as_data(question)}
@@ -81,7 +81,7 @@ async def _found(
 
 
 def description(table: Table, question: str) -> str:
-    """Return what the model reads of a table: its columns with their range, or cells, first those that are asked of."""
+    """Describe a table to the model: its columns with their range or some cells, those in the question first."""
     title = NO_WORD.sub(" ", shortened(table.title, LONGEST_SHOWN)).strip()
     lines = [f"data ({len(table.cells)} rows; {title})"]
     asked = question.casefold()
@@ -101,7 +101,7 @@ def description(table: Table, question: str) -> str:
 
 
 def _drafted(table: Table, found: Found, verdict: Verdict, state: SelfRAGState) -> dict[str, Any]:
-    """Return the draft with its claims, as if generated and checked."""
+    """Return the state's update with the draft and its claims, as if generated and checked."""
     numbers = found.rows[:MOST_CITED] if found.is_computed else found.rows[: len(found.result)]
     rows = [as_passage(table.passages[number]) for number in numbers]
     spans = map(table.span, numbers)

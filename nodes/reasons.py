@@ -29,7 +29,7 @@ async def explained(
     """Return the verdict with ``known`` as its reason; where there is none, ask the critic.
 
     A critic's reason that contradicts the label, is about another question, or could not be had, is replaced by
-    ``otherwise``, or by what the label means. An unknown verdict has its own reason.
+    ``otherwise``, or by what the label means. An unknown verdict keeps its own reason.
     """
     if verdict["label"] == UNKNOWN:
         return with_reason(verdict, verdict["reason"] or NO_VERDICT)
@@ -58,7 +58,7 @@ def _strays(reason: str, choice: Choice, inputs: Mapping[str, Any]) -> bool:
 
 
 def of_route(chosen: Verdict, verdict: Verdict, threshold: float) -> Verdict:
-    """Return the final ``verdict`` of `decide` with the kind of request, or the threshold that overruled ``chosen``."""
+    """Return the final ``verdict`` of `decide` with its reason: the kind of request, or what overruled ``chosen``."""
     label = verdict["label"]
     if label == UNKNOWN:
         return with_reason(verdict, verdict["reason"] or NO_VERDICT)
@@ -70,7 +70,7 @@ def of_route(chosen: Verdict, verdict: Verdict, threshold: float) -> Verdict:
 
 
 def of_relevance(label: str, question: str, passage: Passage) -> str | None:
-    """Return what a relevant passage says of the question, or the words of it that an irrelevant one lacks."""
+    """Return what a relevant passage says, or which words of the question an irrelevant one lacks, else None."""
     if label == "relevant":
         said = sentence_for(question, passage)
         return f"It says: {quoted(said)}" if said else None
@@ -79,9 +79,9 @@ def of_relevance(label: str, question: str, passage: Passage) -> str | None:
 
 
 def of_support(label: str, claim: str, quote: Quote, passages: Sequence[Passage]) -> tuple[str | None, str | None]:
-    """Return what the passages say of a claim, or the words of it that none contains; and a plainer reason.
+    """Return the reason for a verdict on a claim, and another for a critic that gives none; each may be None.
 
-    The first is None where only the critic knows, the second stands for what it does not say.
+    The first is what a passage says, or which words of the claim none contains; None where only the critic knows it.
     """
     text = next(passage["text"] for passage in passages if passage["id"] == quote["passage"])
     said = quoted(text[quote["start"] : quote["end"]])

@@ -26,9 +26,9 @@ from run.state import SelfRAGState, standalone_question
 PART_OF_DOCUMENT = Verdict(label="relevant", probabilities=None, reason="The whole document is asked for.")
 OF_COMPARED = Verdict(label="relevant", probabilities=None, reason="It was found for what is compared.")
 DEPTH = 4  # times k passages of each search are fused
-JOINED_WEIGHT = 0.3  # of a question with what was asked before: tuned on mt-rag, where equal weights did harm
-LONGEST_IN_ROW = 200  # characters: a row with a longer one is prose
-SHARE_OF_PASSAGE = 0.6  # of its text that the rows of one table must be
+JOINED_WEIGHT = 0.3  # of a question joined with earlier ones: tuned on mt-rag, where equal weights did harm
+LONGEST_IN_ROW = 200  # characters of a cell: a row with a longer one is prose
+SHARE_OF_PASSAGE = 0.6  # of its text that must be rows of one table
 RANK_CONSTANT = 60  # of reciprocal rank fusion (Cormack et al., 2009)
 
 
@@ -43,12 +43,12 @@ class Search(NamedTuple):
 async def retrieve(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
     """Find at most ``k`` passages for the last query, best first.
 
-    What earlier searches found and was judged relevant, or could not be judged, is kept, and comes first: an answer may
-    rest on two places. In a conversation a question that was not rewritten is first searched for as it was said and
-    with what was asked before. A document that is asked for as a whole is read instead, in its order. What a question
-    compares is searched for by itself, or stands in a document each. A table is asked if a row comes first; for what
-    compares or filters also if rows are half of what is found, or else if the texts do not answer it. Rows behind texts
-    are left out where only all rows answer the question.
+    Passages of earlier searches that were judged relevant, or could not be judged, are kept and come first: an answer
+    may rest on two places. In a conversation a question that was not rewritten is first searched for both as it is and
+    joined with earlier ones. A document asked for as a whole is read in its order instead. Each thing that a question
+    compares is searched for by itself, or is a document that is found. A table is queried if one of its rows is the
+    best passage; for a question that compares or filters also if half of the passages are rows, or if the texts give no
+    answer. Rows below texts are left out if only all rows can answer the question.
     """
     context = runtime.context
     if state.get("length") == "long" and not state["searched"]:
@@ -88,7 +88,7 @@ async def retrieve(state: SelfRAGState, services: Services, runtime: Runtime[Con
 
 
 def _whole(document: list[Passage]) -> dict[str, Any]:
-    """Return the passages of a whole document, as many as can be read: all are relevant, and none is searched for."""
+    """Return the update for a whole document: as many of its passages as can be read, all of them relevant."""
     ends, source = accumulate(len(one["text"]) for one in document), document[0]["source"]
     passages = [one for one, end in zip(document, ends, strict=True) if end <= MOST_READ]
     update = _all_relevant(passages, PART_OF_DOCUMENT, Path(source).name)
@@ -97,7 +97,7 @@ def _whole(document: list[Passage]) -> dict[str, Any]:
 
 
 def _all_relevant(passages: list[Passage], verdict: Verdict, query: str) -> dict[str, Any]:
-    """Return what is found without being judged."""
+    """Return the update for passages that all have the same ``verdict``, without a grade."""
     return {
         "passages": passages,
         "found": passages,
@@ -110,8 +110,8 @@ def _all_relevant(passages: list[Passage], verdict: Verdict, query: str) -> dict
 async def _by_thing(state: SelfRAGState, services: Services, context: Context) -> dict[str, list[Passage]]:
     """Return the passages found for each thing that the question compares: ``k`` for all of them together.
 
-    Things without a name, as in "the two offers", are the documents of what the question finds. Empty if it compares
-    nothing that was found.
+    Things without a name, as in "the two offers", are the documents that the question finds. Empty if any thing has no
+    passage.
     """
     things, by = things_compared(standalone_question(state))
     if not things:
@@ -129,10 +129,10 @@ async def _by_thing(state: SelfRAGState, services: Services, context: Context) -
 
 
 async def _of_thing(thing: str, things: Sequence[str], by: str, services: Services, context: Context) -> list[Passage]:
-    """Return the passages on a thing that are its share of ``k``.
+    """Return the best passages on a thing, its share of ``k``.
 
-    If it is the name of a file, or documents that are found have its name and that of none other of the ``things``, it
-    is of these alone.
+    If the thing is a file name, or documents that are found are named after it and no other of the ``things``, only
+    passages of these are returned.
     """
     found = await documents_for(Search(f"{thing} {by}".strip(), DEPTH * context.k), services, context)
     passages = list(map(as_passage, found))
@@ -152,7 +152,7 @@ def _name_of(passage: Passage) -> str:
 
 
 def _to_compare(by_thing: Mapping[str, Sequence[Passage]]) -> dict[str, Any]:
-    """Return the passages of the things to compare: all are relevant, as the checks of the table's cells will say."""
+    """Return the update for the things to compare: all passages count as relevant until the cells are checked."""
     compared = [Compared(thing=thing, passages=[one["id"] for one in own]) for thing, own in by_thing.items()]
     passages = each_once(chain(*by_thing.values()))
     return {**_all_relevant(passages, OF_COMPARED, ", ".join(by_thing)), "compared": compared}
@@ -165,7 +165,7 @@ async def documents_for(search: Search, services: Services, context: Context) ->
 
 
 def each_once(passages: Iterable[Passage]) -> list[Passage]:
-    """Return the passages in their order, each as it first comes."""
+    """Return the passages in their order, without repeated ids."""
     found: dict[str, Passage] = {}
     for passage in passages:
         found.setdefault(passage["id"], passage)
@@ -173,9 +173,9 @@ def each_once(passages: Iterable[Passage]) -> list[Passage]:
 
 
 def table_of(tables: Sequence[tuple[str, int] | None]) -> TableFound | None:
-    """Return the table that may be asked, given the table of each passage, best first; None where there is none.
+    """Return the table to query, given the table of each passage, best first; None if no passage has one.
 
-    It is the one of which half of the passages or more are rows, the first of two; else the first one.
+    It is the table whose rows are at least half of the passages, the first of two such tables; else the first one.
     """
     rows = list(filter(None, tables))
     if not rows:
@@ -200,9 +200,9 @@ def _table(document: Document) -> tuple[str, int] | None:
 
 
 def searches_of(state: SelfRAGState, k: int) -> list[Search]:
-    """Return what is searched for now: the last query, and in a conversation at first what was asked before with it.
+    """Return the next searches: the last query and, at first in a conversation, the question joined with earlier ones.
 
-    That orders what the question finds by itself anew and adds hardly anything, so that it may be a new subject.
+    The joined one mostly reorders what the question finds by itself, so that the question may change the subject.
     """
     query = state["queries"][-1]
     before = leaned_on(state.get("conversation") or [])

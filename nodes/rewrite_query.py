@@ -26,15 +26,15 @@ LABEL = re.compile(r"^(?:new |search |rewritten |other )*query\s*:\s*", re.IGNOR
 async def rewrite_query(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
     """Add a query that was not tried yet; if there is none, no rewrites are left.
 
-    If the question describes what it is about, and a passage names that, the query is the question with the name in its
-    place, and the run goes on with that. Else the model writes one, given what is known and what is missing, unless
-    ``rewriting`` is "names".
+    If the question describes its subject, and a passage names that, the query is the question with the name in place of
+    the description, and the run goes on with it. Else the model writes one from what is known and what is missing,
+    unless ``rewriting`` is "names".
     """
     tried, question = state["queries"], standalone_question(state)
     if state.get("describes"):
         span = await description_of(question, services)
         if span and (subject := await subject_of(question, span, services, runtime.context)):
-            # This search is the last, and what it finds is yet to be judged, as is what could not be.
+            # This search is the last. Earlier passages are dropped, except those that could not be judged.
             update = _new_query(state, subject["question"], runtime.context)
             update["decided"] |= {key: subject[key] for key in ("description", "name", "verdict")}
             verdicts = {name: one for name, one in state["verdicts"].items() if one["label"] == UNKNOWN}
@@ -87,5 +87,5 @@ def known_so_far(state: SelfRAGState) -> str:
 
 
 def cleaned(written: str) -> str:
-    """Return a query as it is compared with others, and searched for."""
+    """Return the first line of a written query, without its label, cut to ``LONGEST_QUERY`` characters."""
     return first_line(written, LABEL)[:LONGEST_QUERY]

@@ -17,7 +17,7 @@ MOST_TRIED = 2  # passages that may have the name
 
 
 async def description_of(question: str, services: Services) -> tuple[int, int] | None:
-    """Return where the question describes what it is about, as the model finds it; None if it does not, or fails."""
+    """Let the model find the span in which the question describes its subject; None if there is none, or it fails."""
     given = as_data(question)
     try:
         reply = await services.generator.write(DESCRIBED, max_tokens=MAX_TOKENS, hidden=True, question=given)
@@ -27,7 +27,7 @@ async def description_of(question: str, services: Services) -> tuple[int, int] |
 
 
 async def subject_of(question: str, span: tuple[int, int], services: Services, context: Context) -> Subject | None:
-    """Return what the span of the question describes, or what that leans on; None if no passage surely names either."""
+    """Return the subject of the span, or of a description within it; None if no passage surely names either."""
     for one in filter(None, (span, inner_description(question, span))):
         if subject := await _named(question, one, services, context):
             return subject

@@ -13,10 +13,10 @@ class Choice:
     """A question to a critic whose answer is one of a few labels.
 
     ``replies`` maps each word that the model may reply to its label; the first token identifies the word, so no word
-    may begin another. ``weights`` gives each label's share in the score; ``cautious`` is the label that stands in for
-    an unknown verdict. A choice of two labels with a ``positive`` one is decided by its score against a threshold, any
-    other by the most probable label. ``reasons`` says in a sentence what each label means, and each reply of those that
-    share one: the plainest reason for the verdict.
+    may begin with another. ``weights`` gives each label's share in the score; ``cautious`` is the label that stands in
+    for an unknown verdict. A choice of two labels with a ``positive`` one is decided by its score against a threshold,
+    any other by the most probable label. ``reasons`` has a sentence for each label, and for each reply where several
+    share a label: the default reason of a verdict.
     """
 
     name: str
@@ -33,18 +33,18 @@ class Choice:
         return tuple(dict.fromkeys(self.replies.values()))
 
     def label_of(self, reply: str) -> str:
-        """Return the label for a whole reply; ``unknown`` if it is none of them."""
+        """Return the label that a whole reply stands for, or ``unknown``."""
         word = self.word_of(reply)
         by_label = {label.casefold(): label for label in self.labels}
         return self.replies.get(word) or by_label.get(word) or UNKNOWN
 
     @staticmethod
     def word_of(reply: str) -> str:
-        """Return a whole reply without case, punctuation and the marks around it."""
+        """Return a whole reply in lower case, without the punctuation and quotation marks around it."""
         return reply.strip().strip("\"'`.*,:;!()[]").casefold()
 
     def apply_threshold(self, verdict: Verdict, threshold: float) -> Verdict:
-        """Relabel the verdict by ``threshold``; unknown stays unknown."""
+        """Return the verdict relabelled by its score; an unknown one, or without a ``positive`` label, as it is."""
         if verdict["label"] == UNKNOWN or self.positive is None:
             return verdict
         negative = next(label for label in self.labels if label != self.positive)
@@ -52,7 +52,7 @@ class Choice:
         return Verdict(label=label, probabilities=verdict["probabilities"], reason=verdict["reason"])
 
     def leaning(self, verdict: Verdict) -> str:
-        """Return the verdict's label; the cautious one for unknown."""
+        """Return the verdict's label, or the cautious one if it is unknown."""
         return self.cautious if verdict["label"] == UNKNOWN else verdict["label"]
 
     def is_positive(self, verdict: Verdict | None) -> bool:
@@ -66,5 +66,5 @@ class Choice:
         return self.weights[self.leaning(verdict)]
 
     def unknown(self, reason: str | None = None) -> Verdict:
-        """Return the verdict for a critic that gave none."""
+        """Return the verdict ``unknown``, for a critic that gave no label."""
         return Verdict(label=UNKNOWN, probabilities=None, reason=reason)

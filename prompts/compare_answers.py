@@ -1,4 +1,4 @@
-"""Ask one passage for its answer; the grade has read the passage."""
+"""Ask for the answer that one passage gives. The grade's prompt begins with the same words, so they are cached."""
 
 from langchain_core.prompts import ChatPromptTemplate
 

@@ -1,9 +1,9 @@
 """The conversation in which passages are graded, an answer is drafted from them, and its claims are checked.
 
-All three read the same words first: the system message and the passages. Then comes what is asked. So a model with a
-prefix cache reads a passage once. The critic's two tasks begin with their own words and end with the question, so that
-an adapter, which works from those words on, reads the question too. The embedded model is shown the examples of all
-three each time (`prompts.shared`), so that they too are one prefix.
+All three prompts begin with the same words, the system message and the passages, and end with the task. So a model with
+a prefix cache reads a passage once. The critic's two tasks put the question after their instruction, so that an
+adapter, which is applied from the instruction on, reads the question too. The embedded model is shown the examples of
+all three each time (`prompts.shared`), so that these are part of the common prefix too.
 """
 
 from collections.abc import Sequence

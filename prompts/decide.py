@@ -4,7 +4,7 @@ from langchain_core.prompts import ChatPromptTemplate
 
 from prompts.choice import Choice
 
-# A message and its category; the order is the prompt's.
+# Messages with their categories, in the prompt's order.
 EXAMPLES = (
     ("Who discovered penicillin?", "search"),
     ("What is 17 times 23?", "math"),

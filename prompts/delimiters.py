@@ -79,7 +79,7 @@ def as_data(text: str) -> str:
 
 
 def readable(passage: Passage) -> str:
-    """Render what a model reads between a passage's delimiters: its section on the first line, if it has one."""
+    """Render a passage for a prompt, without delimiters: its text, below a line with its section if it has one."""
     section = section_of(passage)
     return as_data(f"Section: {section}\n{passage['text']}" if section else passage["text"])
 

@@ -1,4 +1,4 @@
-"""Ask the critic why it gave a verdict, after the prompt of its choice and the reply."""
+"""Ask the critic why it gave a verdict; this follows the prompt of the choice and the critic's reply."""
 
 from langchain_core.prompts import ChatPromptTemplate
 

@@ -5,7 +5,7 @@ from langchain_core.prompts import ChatPromptTemplate
 from prompts.conversation import BOND, LEASE, MUSEUM, PASSAGES, QUESTION, SYSTEM, example
 
 MAX_TOKENS = 400
-# The examples are in English, and small models go on in their language.
+# Without this small models answer in the language of the examples, English.
 IN_LANGUAGE = {"de": " in German", "fr": " in French", "es": " in Spanish", "zh": " in Chinese"}
 
 TASK = QUESTION + "Write the answer{language}."
@@ -58,7 +58,7 @@ SUMMARY = ChatPromptTemplate.from_messages(
         ("human", PASSAGES + "Write the summary{language}."),
     ]
 ).partial(language="")
-# For the column of a comparison, from what was found for its thing. The next column gets the points of the first.
+# For one column of a comparison, from the passages of its thing. Later columns are given the points of earlier ones.
 COMPARISON_TASK = QUESTION + (
     "Write the table{language}, at most eight words in a cell.\nPoints: {points}\nColumns: point | {thing}"
 )
@@ -84,11 +84,11 @@ COMPARISON = ChatPromptTemplate.from_messages(
         ("human", PASSAGES + COMPARISON_TASK),
     ]
 ).partial(language="")
-# For a cell that the columns lack, or that no passage surely supports: whole sentences more often miss the point.
+# For a missing or unsupported cell of a comparison. Few words, because whole sentences more often miss the point.
 CELL = ChatPromptTemplate.from_messages(
     [*GENERATE.messages[:-1], ("human", PASSAGES + QUESTION + "Write the answer{language} in at most eight words.")]
 ).partial(language="")
-# What plain retrieve-and-generate asks, with which Self-RAG is compared.
+# The prompt of plain retrieve-and-generate, with which Self-RAG is compared.
 PLAIN = ChatPromptTemplate.from_messages(
     [
         (

@@ -1,7 +1,7 @@
 """Judge whether the passages state one claim of the draft, as an answer to the question (ISSUP).
 
-The claim is one more task on the passages and the question, beside the draft and not behind it: a small model believes
-what it has just written, and told right from wrong answers no better than chance.
+The prompt does not continue the one that wrote the draft: a small model believes what it has just written, and then
+told right from wrong answers no better than chance.
 """
 
 from langchain_core.messages import BaseMessage

@@ -16,8 +16,8 @@ LEVELS: dict[str, SupportLevel] = {"fully supported": "fully", "partially suppor
 DESCENDING: tuple[SupportLevel, ...] = ("fully", "partially", "no")
 SUPPORT_FIRST: dict[SupportLevel | None, int] = {"fully": 3, "partially": 1}
 HARD_TIER = 4
-# Nodes whose verdicts and drafts an abstention rests on. Without a route there is a search; without a rating a draft is
-# useful. `grade_documents` asks again for the grades that its last turn lacks.
+# Nodes whose failures make an abstention unfounded, besides the last `grade_documents`, which repeats missing grades.
+# Others do no harm: without a route there is a search, and a draft without a rating counts as useful.
 PROVING = ("query_table", "rewrite_query", "generate", "hallucination_check")
 LONGEST_CLAIM_SHOWN = 200
 TAKEN = "The answer has those of its statements that are supported and say something new."
@@ -25,7 +25,7 @@ NOTHING_NEW = "It says nothing that the answer has not."
 
 
 def round_of(state: SelfRAGState, context: Context) -> list[Candidate]:
-    """Return the present round's drafts with what the checks found; a check that did not run found nothing."""
+    """Return this round's drafts as candidates; a check that did not run leaves no claims, or no rating."""
     return [
         candidate(draft, _at(state["claims"], i) or [], _at(state["uses"], i), context.weights, context.scoring)
         for i, draft in enumerate(state["drafts"])
@@ -35,10 +35,10 @@ def round_of(state: SelfRAGState, context: Context) -> list[Candidate]:
 def candidate(
     draft: Draft, claims: list[Claim], use: Verdict | None, weights: Weights, scoring: Scoring = "paper"
 ) -> Candidate:
-    """Score a draft as docs/architecture.md says: by the paper's sum, or by support first.
+    """Score a draft by the paper's weighted sum (docs/architecture.md), or by support first.
 
-    ISREL is the mean over the draft's passages, ISSUP over its claims, and 0 where there are none. Each is
-    Σ weight · probability over the labels of its verdict; none is a log-probability.
+    ISREL is the mean over the draft's passages, and ISSUP over its claims, 0 without any. Each verdict counts as
+    Σ weight · probability over its labels, not as a log-probability.
     """
     scores = [SUPPORT.score(claim["verdict"]) for claim in claims]
     support = sum(scores) / len(scores) if scores else 0.0
@@ -52,15 +52,15 @@ def candidate(
 
 
 def best_of(candidates: Sequence[Candidate], constraints: Constraints = "soft") -> Candidate | None:
-    """Return the candidate of the highest rank, the earlier of equals."""
+    """Return the candidate of the highest rank, the earliest of equals; None without any."""
     return max(candidates, key=lambda one: rank(one, constraints), default=None)
 
 
 def rank(one: Candidate, constraints: Constraints = "soft") -> tuple[int, float]:
-    """Rank by support first and by score second; a draft that declines comes last.
+    """Return the tier and the score to sort by, highest best: fully, partly and not supported, then declined drafts.
 
-    With hard constraints a candidate that is supported and useful comes before all others. A direct answer that
-    declines or is rated useless stands until documents support a draft at least in part.
+    With hard constraints a candidate that is supported and useful has a tier above all others. A direct answer that
+    declines or is rated useless ranks as partly supported, above any draft that no document supports.
     """
     if not one["draft"]["passages"] and not useful(one):
         return (2, one["score"])
@@ -72,7 +72,7 @@ def rank(one: Candidate, constraints: Constraints = "soft") -> tuple[int, float]
 
 
 def supported(one: Candidate) -> bool:
-    """Whether every claim is fully supported; a direct answer has none to support."""
+    """Whether every claim is fully supported; True for a direct answer, which has no claims."""
     return not one["draft"]["passages"] or lowest_support(one["claims"]) == "fully"
 
 
@@ -92,9 +92,9 @@ def lowest_support(claims: Sequence[Claim]) -> SupportLevel | None:
 
 
 def confidence(one: Candidate) -> float | None:
-    """Return the probability that the draft is right, the least P(full) + P(partial) of its claims, as calibrated.
+    """Return the calibrated probability that the draft is right: the least P(full) + P(partial) of its claims.
 
-    A claim that a rule refuses has 0. None without claims, or where the critic gives no probabilities.
+    A claim that a rule refused counts as 0. None without claims, or if the critic gives no probabilities.
     """
     found = []
     for claim in one["claims"]:
@@ -106,7 +106,7 @@ def confidence(one: Candidate) -> float | None:
 
 
 def limited(one: Candidate, least: float) -> Candidate:
-    """Return the candidate; its claims that leave out a condition, with less than ``least``, are supported in part."""
+    """Relabel claims that leave out a condition as partially supported, if P(full) + P(partial) is below ``least``."""
     why, claims = "The passage puts a condition on it, which it leaves out.", []
     for claim in one["claims"]:
         verdict, p = claim["verdict"], p_supported(claim["verdict"])
@@ -167,7 +167,7 @@ def outcome_of(state: SelfRAGState, context: Context) -> tuple[Outcome, StopReas
 def failure_of(state: SelfRAGState) -> str | None:
     """Return the model's failure that makes an abstention unfounded; None if there is none, or a limit came first.
 
-    One missing verdict, or draft of several, is enough: it may be the one on the answer, or the answer.
+    One missing verdict or draft is enough: it may have been the one that mattered.
     """
     if state["stops"]:
         return state["stops"][0]["failure"]
@@ -179,7 +179,7 @@ def failure_of(state: SelfRAGState) -> str | None:
 def with_round(
     records: Sequence[CandidateRecord], candidates: Sequence[Candidate], constraints: Constraints
 ) -> list[CandidateRecord]:
-    """Return the records and, as one more round, those candidates that are not among them yet."""
+    """Return the records, with those candidates that are not yet among them as a new round."""
     number = records[-1]["round"] + 1 if records else 1
     new = [one for one in candidates if not any(_is_record_of(record, one) for record in records)]
     return [*records, *(_recorded(one, number, constraints) for one in new)]
@@ -192,9 +192,9 @@ def explained(
     constraints: Constraints,
     segments: Sequence[Segment] = (),
 ) -> list[CandidateRecord]:
-    """Return the records with ``chosen``, which none is for an abstention, and the reason in one sentence.
+    """Return the records with ``chosen`` and a ``reason`` of one sentence; an abstention chooses none.
 
-    Of a long answer those are chosen of which its ``segments`` were taken.
+    In a long answer the drafts from which its ``segments`` were taken are chosen.
     """
     if best is None:
         return list(records)
@@ -255,7 +255,7 @@ def _why_not(one: CandidateRecord, best: Candidate, outcome: Outcome, constraint
 
 
 def _fault(one: CandidateRecord, constraints: Constraints) -> str | None:
-    """Return what keeps a candidate from being an answer without marks, whatever the others are."""
+    """Return why a candidate could not be an answer without marks, whatever its rank; None if it could."""
     if not one["passages"] and (one["declined"] or not useful(one)):
         return "It was written without documents, and does not give what is asked."
     if one["declined"]:

@@ -1,4 +1,4 @@
-"""What a caller may turn in one run, and the models that the graph is bound to."""
+"""The settings of one run, and the models and the retriever that the graph is bound to."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -22,14 +22,14 @@ Part = TypeVar("Part", bound=BaseModel)
 MOST_ROUNDS = 20
 SEGMENTS, MOST_SEGMENTS = 8, 50
 LONGER = 4
-NEARLY_NOTHING = 1e-6  # 0 would leave it to the labels
+NEARLY_NOTHING = 1e-6  # at 0 the most probable label would decide
 
 
 class Limits(BaseModel, frozen=True, extra="forbid"):
     """The bounds of one question.
 
-    ``drafts`` counts the first draft and its redrafts for each query. A long answer has at most ``segments``, without
-    redrafts: 8, or 50 over a whole document.
+    ``drafts`` counts the first draft and its redrafts for each query. A long answer has at most ``segments``, and no
+    redrafts; None stands for 8 segments, or 50 for a whole document.
     """
 
     rewrites: int = Field(2, ge=0, le=MOST_ROUNDS)
@@ -41,14 +41,14 @@ class Limits(BaseModel, frozen=True, extra="forbid"):
 
     @property
     def steps(self) -> int:
-        """Steps of the graph, of those side by side one, that no run within these limits exceeds.
+        """The most supersteps of LangGraph that a run within these limits takes.
 
-        Without ``segments`` that is of a short answer.
+        If ``segments`` is None, a short answer is assumed.
         """
         return 10 + (self.rewrites + 1) * (7 + 3 * max(self.drafts, self.segments or 1))
 
     def of_a_long_answer(self) -> "Limits":
-        """Return the bounds with as many calls, tokens and seconds as ``LONGER`` short answers may take."""
+        """Return the limits with ``LONGER`` times the calls, tokens and seconds."""
         more = {name: LONGER * getattr(self, name) for name in ("model_calls", "tokens", "seconds")}
         return self.model_copy(update=more)
 
@@ -57,20 +57,21 @@ MOST_STEPS = Limits(rewrites=MOST_ROUNDS, drafts=MOST_ROUNDS, segments=MOST_SEGM
 
 
 class Thresholds(BaseModel, frozen=True, extra="forbid"):
-    """The least score with which a verdict of two labels is positive, and with which a passage is graded at all.
+    """The least scores for verdicts to be positive, for passages to be graded, and for a run to go on.
 
-    ``supported`` is the least P(full) + P(partial) with which a claim is supported at all; at 0 the most probable label
-    decides. ``verified`` is the same for a claim that is checked by itself, without a question. ``graded`` is of the
-    probability, by what the search tells, that a passage holds the answer, and ``similar`` of its cosine with the
-    question; below either a passage is irrelevant without a call, unless it is the best of the search. At 0 and -1 all
-    are graded; without the embedding model's regression they are anyway. ``near`` is the cosine of the best passage
-    from which `decide` need not ask the critic whether to search; above 1 it always does. ``pursued`` is the best
-    passage's P(relevant) from which a failed draft is followed by another, and a search without success as well; at 0
-    they always are. ``fits`` is of P(a query over a table gives what is asked).
-    ``unconditional`` is the least P(full) + P(partial) with which a claim is fully supported though it leaves out a
-    condition that its passage puts on it.
-    ``yes_or_no`` is the same as ``supported`` for a bare yes or no, where it is higher.
-    ``segment`` is the same for a sentence of a long answer, which is left out below it if any other is not.
+    ``retrieve``, ``relevant`` and ``fits`` are the least scores of the positive labels; ``fits`` is for whether a query
+    over a table gives what is asked.
+
+    ``supported`` is the least P(full) + P(partial) of a supported claim; at 0 the most probable label decides.
+    ``verified`` replaces it for a claim checked by itself, and ``yes_or_no``, if higher, for a bare yes or no. A
+    sentence of a long answer below ``segment`` is left out, unless all are. A claim below ``unconditional`` that leaves
+    out a condition of its passage is only partially supported.
+
+    ``graded`` is for the probability, estimated from the search, that a passage holds the answer, and ``similar`` for
+    its cosine with the question. A passage below either is irrelevant without a call, unless it is the best of the
+    search. At 0 and -1, and without the embedding model's regression, all are graded. If the best passage's cosine
+    reaches ``near``, `decide` searches without asking the critic; above 1 it always asks. If the best passage's
+    P(relevant) is below ``pursued``, no failed draft or search is followed by another; at 0 they always are.
     """
 
     retrieve: float = Field(0.5, ge=0, le=1)
@@ -96,23 +97,22 @@ class Weights(BaseModel, frozen=True, extra="forbid", allow_inf_nan=False):
 
 
 class Context(BaseModel, frozen=True, extra="forbid"):
-    """Settings of one run. Each of ``thresholds`` and ``limits`` that is left out is the one that comes with the model.
+    """Settings of one run. ``thresholds`` and ``limits`` that are left out are those that come with the model.
 
-    ``constraints`` are the paper's: with soft ones what the critics say of a candidate weighs in its score, and
-    what is not supported is marked; with hard ones a candidate that has an unsupported claim, or is rated below
-    3, is never given as an answer. ``caution`` replaces the threshold ``supported``, and ``relevant`` where that is
-    higher. ``scoring`` ranks candidates by the paper's sum of ``weights``, or by support before usefulness.
-    ``fallback`` is what follows when no passage is relevant and no rewrite is left: an answer without documents, or one
-    drafted from the best passages all the same. With ``conflicts`` each document that may answer otherwise than the
-    draft is asked by itself, and what differs is shown. ``temperature`` and ``answer_tokens`` are
-    those of drafts; None is 0, where the model takes one, and the prompt's own length. ``filter`` holds for every
-    search of the question, also when it is resumed; a retriever must know it if it is set.
+    ``constraints`` are the paper's. With soft ones the verdicts on a candidate weigh in its score, and unsupported
+    claims are marked. With hard ones a candidate with an unsupported claim, or rated below 3, is never the answer.
+    ``caution`` replaces the threshold ``supported``, and ``relevant`` if that is higher. ``scoring`` ranks candidates
+    by the paper's weighted sum, or by support before usefulness. ``fallback`` says what follows if no passage is
+    relevant and no rewrite is left: to abstain, to answer without documents, or to draft from the best passages anyway.
+    With ``conflicts`` each document that may contradict the draft is asked by itself, and differing answers are shown.
+    ``temperature`` and ``answer_tokens`` are for drafts; None means 0, if the model takes a temperature, and the
+    prompt's own length. ``filter`` holds for every search, also after a resumption; the retriever must accept it.
 
-    With ``rewriting`` ``names`` only the name of what the question describes leads to another query; with ``model`` the
-    model writes one where there is none. ``ratings`` says which drafts are rated for usefulness: ``all``, or only those
-    written without documents. ``follow_ups`` says what becomes of a question that leans on earlier ones: with
-    ``search`` it is joined with them and both are searched for, with ``rewrite`` the model writes it anew. None is what
-    was measured to be worth its calls with the model.
+    ``rewriting``, ``ratings`` and ``follow_ups`` default to what was measured to be worth its calls with the model.
+    With ``rewriting`` ``names`` the only other query has a name in place of the question's description; with ``model``
+    the model may write one. With ``ratings`` ``direct`` only drafts without documents are rated for usefulness. A
+    question that leans on earlier ones is searched for as it is and joined with them (``search``), or rewritten by the
+    model (``rewrite``).
 
     A ``length`` of None is long where the question asks for a summary, a comparison, a list or a report. A long answer
     is written from ``beam`` passages at a time, each by itself.
@@ -153,7 +153,7 @@ class Context(BaseModel, frozen=True, extra="forbid"):
 
     @property
     def rates_drafts(self) -> bool:
-        """Whether drafts from documents are rated: where ratings decide or rank, they are in any case."""
+        """Whether drafts from documents are rated: always if ratings decide on candidates or rank them."""
         decides = self.constraints == "hard" or self.scoring == "support-first" or self.strategy == "per-passage"
         return decides or self.ratings != "direct"
 
@@ -203,9 +203,9 @@ class Services:
                 await chat.aclose()
 
     def completed(self, context: Context | None, length: Length | None = None) -> Context:
-        """The context with every setting present: LangGraph passes None where a caller gave none.
+        """Return the context with every setting filled in; LangGraph passes None if the caller gave no context.
 
-        A long answer has more room, unless the caller set limits, and is written from a passage for each segment.
+        A long answer gets larger limits, except those that the caller set, and a ``k`` of at least a passage a segment.
         """
         context = context or Context()
         limits = _filled(context.limits, self.limits.of_a_long_answer() if length == "long" else self.limits)
@@ -223,5 +223,5 @@ class Services:
 
 
 def _filled(given: Part | None, calibrated: Part) -> Part:
-    """What the caller set, and the rest as calibrated."""
+    """Return what the caller set, and the rest as calibrated."""
     return calibrated.model_copy(update=given.model_dump(exclude_unset=True)) if given else calibrated

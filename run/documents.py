@@ -22,12 +22,12 @@ def relevant_documents(state: SelfRAGState) -> list[list[Passage]]:
 
 
 def document_of(passage: Passage) -> str:
-    """Return what tells the passage's document from others; a passage without a source is one by itself."""
+    """Return the key of the passage's document: its source, or without one the passage's own id."""
     return passage["source"] or passage["id"]
 
 
 def without_copies(documents: Sequence[Sequence[Passage]]) -> list[list[Passage]]:
-    """Leave out near-duplicates of a passage of an earlier document, and documents that have nothing else."""
+    """Leave out near-duplicates of a passage of an earlier document, and documents that are then empty."""
     seen: list[Counter[str]] = []
     kept: list[list[Passage]] = []
     for passages in documents:

@@ -30,7 +30,7 @@ Key = tuple[str, ...]
 class CachedCritic:
     """A critic whose verdicts are cached for one question, by prompt and inputs.
 
-    A second request for one under way awaits the first. ``unknown`` is not cached: the next request asks again.
+    A second request for a verdict under way awaits the first. ``unknown`` is not cached: the next request asks again.
     """
 
     critic: CriticLike
@@ -91,7 +91,7 @@ class Execution:
             _current.reset(token)
 
     def run_of(self, state: SelfRAGState, context: Context, retriever: RetrieverLike) -> Run:
-        """Return what the question's nodes share; the first of them creates it from the state, perhaps a checkpoint."""
+        """Return what the question's nodes share. The first call creates it from the state, perhaps a checkpoint's."""
         if self.run is None:
             self.run = Run(budget_of(state, context), PrefetchingRetriever(retriever))
         self.run.budget.adopt_checkpointed_usage(state.get("usage") or no_usage())
@@ -111,7 +111,7 @@ class Execution:
     def close(self) -> None:
         """Cancel an unused prefetch, release the run and end the span; on the event loop that runs the nodes.
 
-        A pooled connection keeps the context in which it was opened, and with it this object.
+        The run is released because a pooled connection keeps the context in which it was opened, and so this object.
         """
         run, self.run = self.run, None
         if run:

@@ -1,4 +1,4 @@
-"""How a question begins: what is given is checked, and all that an earlier question of the thread left is reset."""
+"""The state in which a question begins: its input checked, and all that the thread's last question left reset."""
 
 import uuid
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ TURNS = TypeAdapter(list[Turn])
 def initial_state(state: SelfRAGState, context: Context) -> dict[str, Any]:
     """Return every key of the state as it is before the first node.
 
-    Raises `RequestError` for a question that is empty or too long, and for a conversation that is none.
+    Raises `RequestError` for a question that is empty or too long, and for an invalid conversation.
     """
     question = require_question(state.get("question"))
     return {
@@ -60,7 +60,7 @@ def initial_state(state: SelfRAGState, context: Context) -> dict[str, Any]:
 
 
 def length_of(state: SelfRAGState, context: Context | None, *, new: bool) -> Length:
-    """Return how long the answer is to be: as the question began or, if it is ``new``, as asked for."""
+    """Return the length of the answer: what a ``new`` question asks for, else what the state says."""
     if not new:
         return state.get("length", "short")
     question = state.get("question")
@@ -68,7 +68,7 @@ def length_of(state: SelfRAGState, context: Context | None, *, new: bool) -> Len
 
 
 def with_checkpointed_filter(context: Context, state: SelfRAGState) -> Context:
-    """Return the context with the filter that the question began with, whatever its resumption names."""
+    """Return the context with the filter that the question began with, whatever filter a resumption gives."""
     kept = state.get("filter")
     return context.model_copy(update={"filter": Filter.model_validate(kept) if kept else None})
 
@@ -86,14 +86,14 @@ def require_question(question: object, name: str = "question") -> str:
 
 
 def require_standalone(standalone: object) -> str | None:
-    """Return what a person says that the question means, if anything. Raises `RequestError` as `require_question`."""
+    """Return a person's correction of the meaning, None without one. Raises `RequestError` as `require_question`."""
     return None if standalone is None else require_question(standalone, "standalone question").strip()
 
 
 def require_conversation(conversation: object) -> list[Turn]:
-    """Return the last turns, without characters that cannot be seen, and no longer than what is read of them.
+    """Return the last turns, without invisible characters, and with long questions and answers cut.
 
-    Raises `RequestError` for what is no list of turns.
+    Raises `RequestError` for anything but a list of turns.
     """
     last = list(conversation)[-MOST_TURNS:] if isinstance(conversation, Sequence) else conversation
     try:

@@ -21,27 +21,27 @@ class PrefetchingRetriever:
     def prefetch(self, query: str, k: int, within: Filter | None = None) -> None:
         """Start a search; `ainvoke` with the same arguments then awaits its result."""
         task = asyncio.ensure_future(self._search(query, k, within))
-        task.add_done_callback(lambda done: done.cancelled() or done.exception())  # retrieved, if nobody awaits it
+        task.add_done_callback(lambda done: done.cancelled() or done.exception())  # or asyncio would warn
         self._tasks[query, k, within or None] = task
 
     async def prefetched(self, query: str, k: int, within: Filter | None = None) -> Sequence[Document] | None:
-        """Return what a search found that `prefetch` started, which `ainvoke` still returns; None if it failed."""
+        """Await a search that `prefetch` started, and leave its result for `ainvoke`; None if it failed."""
         task = self._tasks[query, k, within or None]
         await asyncio.wait([task])
         return None if task.cancelled() or task.exception() else task.result()
 
     async def table_of(self, source: str, number: int) -> Table | None:
-        """Return a table of a document; None where the retriever cannot."""
+        """Return a table of a document; None if the retriever has no tables."""
         found = getattr(self._retriever, "table_of", None)
         return await found(source, number) if found else None
 
     async def document_named(self, name: str, k: int, filter: Filter | None = None) -> Sequence[Document]:  # noqa: A002
-        """Return the passages of the document with this file name; none where the retriever cannot."""
+        """Return the passages of the document with this file name; none if the retriever cannot look it up."""
         found = getattr(self._retriever, "document_named", None)
         return await found(name, k, filter) if found else ()
 
     async def ainvoke(self, input: str, *, k: int, filter: Filter | None = None) -> Sequence[Document]:  # noqa: A002
-        """As the retriever's."""
+        """Return the result of a search that `prefetch` started with the same arguments, else search."""
         task = self._tasks.pop((input, k, filter or None), None)
         return await (task or self._search(input, k, filter))
 
@@ -51,6 +51,6 @@ class PrefetchingRetriever:
             self._tasks.popitem()[1].cancel()
 
     async def _search(self, query: str, k: int, within: Filter | None) -> Sequence[Document]:
-        """Ask the retriever, which need not know filters where none is set."""
+        """Search, passing a filter only if one is set: not every retriever accepts one."""
         filtered: dict[str, Any] = {"filter": within} if within else {}
         return await self._retriever.ainvoke(query, k=k, **filtered)

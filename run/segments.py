@@ -1,4 +1,4 @@
-"""What a long answer is made of: what it takes of each draft, and what follows."""
+"""The segments of a long answer: what it takes from each draft, and what follows a round."""
 
 from collections.abc import Iterable, Sequence
 from functools import reduce
@@ -18,11 +18,11 @@ from run.candidates import candidate, p_supported, round_of, support_level, usef
 from run.context import MOST_SEGMENTS, SEGMENTS, Context
 from run.state import SelfRAGState, standalone_question, things_of
 
-# Characters of a part of a whole document, which is one segment.
+# Characters of a part of a whole document; each part gets one segment.
 SHORTEST_PART, LONGEST_PART = 1_500, 6_000
 MOST_READ = MOST_SEGMENTS * LONGEST_PART
-MOST_OF_A_PART = 4  # sentences of its summary
-AS_BEFORE = 0.8  # share of a sentence's words that one sentence of the answer has: it says nothing new
+MOST_OF_A_PART = 4  # sentences of the summary of a part
+AS_BEFORE = 0.8  # a sentence is not new if one of the answer has this share of its words
 
 
 class Accepted(NamedTuple):
@@ -33,10 +33,10 @@ class Accepted(NamedTuple):
 
 
 def accepted_in(state: SelfRAGState, context: Context) -> Accepted:
-    """Return the answer with what this round's drafts add to it, the best by score first; of a document in its order.
+    """Return the segments with what this round's drafts add, by score, or for a whole document in its order.
 
-    What is surely supported in full and not yet said is taken. What else a draft says is left out: a redraft of it
-    brought nothing (docs/decisions.md). Of a comparison the cells are taken.
+    A sentence is taken if it is new and surely supported in full. The others are left out and not redrafted, which
+    brought nothing (docs/decisions.md). Of a comparison, cells are taken.
     """
     least = context.effective_thresholds.segment
     segments, left_out = list(state.get("segments", [])), list(state.get("left_out", []))
@@ -53,9 +53,9 @@ def accepted_in(state: SelfRAGState, context: Context) -> Accepted:
 
 
 def _table_of(state: SelfRAGState, things: Sequence[str], least: float, context: Context) -> Accepted:
-    """Return a comparison with the cells of its draft that are surely supported.
+    """Return a comparison with those cells of this round's draft that are surely supported.
 
-    One that was asked for by itself may leave out no condition: half of such cells were beside the point.
+    A cell that was asked for by itself must not leave out a condition: half of those that did missed the point.
     """
     again = len(state["drafted"]) > 1
     segments = list(state.get("segments", []))
@@ -91,9 +91,9 @@ def drafted_cells(draft: Draft, state: SelfRAGState, context: Context) -> list[C
 
 
 def missing_cells(state: SelfRAGState, context: Context) -> list[Cell]:
-    """Return, without a text, the cells that a comparison lacks after its first draft: each is asked for by itself.
+    """Return the cells, without text, that a comparison lacks after its first draft; each is asked for by itself.
 
-    It lacks a row, too, where the question names a point that none of the draft's rows is about.
+    A point that the question names, and no row of the draft is about, is a missing row.
     """
     things, most = things_of(state), most_segments(state, context)
     if len(state["drafted"]) != 1 or not things:
@@ -107,7 +107,7 @@ def missing_cells(state: SelfRAGState, context: Context) -> list[Cell]:
 
 
 def is_sure(claim: Claim, least: float) -> bool:
-    """Whether the claim is supported in full, with this probability at least, if the critic gives any."""
+    """Whether the claim is fully supported, and its P(full) + P(partial), if known, is at least ``least``."""
     p = p_supported(claim["verdict"])
     return support_level(claim) == "fully" and (p is None or p >= least)
 
@@ -115,7 +115,7 @@ def is_sure(claim: Claim, least: float) -> bool:
 def new_claims(claims: Iterable[Claim], segments: Iterable[Segment], least: float) -> list[Claim]:
     """Return the claims that are surely supported in full and say something new.
 
-    One that refers to a sentence which is not taken is left out with it: nobody would know what it speaks of.
+    A claim that refers to a sentence which is left out is left out too: nobody would know what it speaks of.
     """
     said = [claim["text"] for segment in segments for claim in segment["claims"]]
     taken: list[Claim] = []
@@ -131,7 +131,7 @@ def new_claims(claims: Iterable[Claim], segments: Iterable[Segment], least: floa
 
 
 def says_again(text: str, others: Iterable[str]) -> bool:
-    """True if one of the other sentences has nearly all words of the text, all of its figures, and denies as much."""
+    """True if one of the other sentences has nearly all words of the text, all of its figures, and its negations."""
     words = stems(text)
     figures, denied = {word for word in words if any(map(str.isdigit, word))}, denials(text)
     return any(
@@ -141,12 +141,12 @@ def says_again(text: str, others: Iterable[str]) -> bool:
 
 
 def denials(text: str) -> set[str]:
-    """Return the words of a text that deny."""
+    """Return the negations in a text, such as "not"."""
     return word_counts(text).keys() & NEGATIONS
 
 
 def segment_of(draft: Draft, claims: Sequence[Claim], *, as_list: bool) -> Segment:
-    """Return what is taken of a draft: its sentences, or a line for each in a list or below what introduces it."""
+    """Return a draft's accepted ``claims`` as a segment: sentences, or lines in a list or below their lead-in."""
     lines: list[str] = []
     introduced = ""
     for claim in claims:
@@ -174,8 +174,8 @@ def answer_of(
 ) -> Candidate | None:
     """Return the segments as one candidate, with the claims and passages of all; None without any.
 
-    Those of a comparison of ``things`` are one table. With ``headed`` those of a section stand below its heading, if
-    they are of several and all have one.
+    A comparison of ``things`` becomes one table. With ``headed`` the segments of each section stand below its heading,
+    if there are several sections and all have one.
     """
     if not segments:
         return None
@@ -207,10 +207,10 @@ def _heading_of(segment: Segment) -> str:
 
 
 def to_draft(state: SelfRAGState, context: Context) -> list[list[Passage]]:
-    """Return what is drafted from next: each relevant passage by itself, or the parts of a whole document in order.
+    """Return the groups of passages to draft from next: each relevant one alone, or the parts of a whole document.
 
-    In each search that is at most as many as there may be segments. A comparison is drafted once, and what
-    it then lacks once more, both from all.
+    Each search allows at most as many groups as the answer may have segments. A comparison is drafted once from all
+    passages, and its missing cells once more.
     """
     drafted = [one["passages"] for one in state["drafted"]]
     relevant = [one for one in state["passages"] if one["id"] in state["relevant"]]
@@ -243,10 +243,10 @@ def ids_of(passages: Iterable[Passage]) -> list[str]:
 
 
 def next_of(state: SelfRAGState, segments: Sequence[Segment], context: Context) -> Next:
-    """Say what follows a round, as the paper's token Retrieve does before each segment.
+    """Return what follows a round, as the paper's token Retrieve says before each segment.
 
-    The answer goes on with the passages that are there, with a search for the words of the question that it lacks, or
-    it ends.
+    The answer goes on with the passages that are left. Without any it ends, or searches again if its passages lack
+    words of the question.
     """
     if len(segments) >= most_segments(state, context):
         return "end"

@@ -1,4 +1,4 @@
-"""What flows through the graph: plain, typed, serialisable, and nothing hidden."""
+"""The state that flows through the graph, typed and serialisable."""
 
 import operator
 from typing import Annotated, Any
@@ -18,7 +18,7 @@ class Asked(TypedDict, total=False):
 
 
 class SelfRAGState(TypedDict, total=False):
-    """The state of one question, whose keys docs/architecture.md explains; the first node resets all that are no input.
+    """The state of one question. docs/architecture.md explains the keys. The first node resets all but the inputs.
 
     A checkpoint of an older version lacks ``kept``, ``found``, ``candidates``, ``rates``, ``compares``, ``differing``,
     ``conflicts``, ``table``, ``queried``, ``describes``, ``subject``, what a conversation adds and what a long answer
@@ -77,7 +77,7 @@ class SelfRAGState(TypedDict, total=False):
 
 
 def standalone_question(state: SelfRAGState) -> str:
-    """Return the question as it is judged and drafted for, with the name of what it describes once that is known.
+    """Return the question as the model is asked it: completed, and with the name of its subject once that is known.
 
     A checkpoint of an older version has ``question`` alone.
     """
@@ -86,12 +86,12 @@ def standalone_question(state: SelfRAGState) -> str:
 
 
 def question_alone(state: SelfRAGState) -> str:
-    """Return the question as it is judged, without what it was joined with."""
+    """Return the standalone question; if that only joins it with earlier ones, the question without them."""
     return state["question"] if is_joined(state) else standalone_question(state)
 
 
 def asks_for_more(state: SelfRAGState) -> bool:
-    """Return True if a summary or the like is asked for, of which each passage has a part, and not one answer."""
+    """Return True if a summary or the like is asked for, to which each passage can contribute a part."""
     question = standalone_question(state)
     return state.get("length") == "long" and subject_asked_for(question) != question
 

@@ -1,4 +1,4 @@
-"""The embedded model in PyTorch, from its own GGUF file: what training reads prompts with, fast on a GPU alone."""
+"""The embedded model in PyTorch, from its own GGUF file. Training reads prompts with it; it is fast only on a GPU."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ class Model:
 
 
 class Prompts:
-    """Reads prompts that all begin with ``fixed``, which is read once."""
+    """A reader of prompts that all begin with ``fixed``, which is read once."""
 
     def __init__(self, model: Model, fixed: Sequence[int]) -> None:
         self.model, self.length, device = model, len(fixed), model.device

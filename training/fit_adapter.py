@@ -69,7 +69,7 @@ class Trial:
         self.optimiser = torch.optim.AdamW(self.adapter.values(), lr=self.rate, betas=(0.9, 0.99), weight_decay=0.01)
 
     def step(self, loss: Tensor, share: float) -> None:
-        """Take one; ``share`` is of the highest rate."""
+        """Take one optimiser step at this share of the highest rate."""
         loss.backward()
         if torch.nn.utils.clip_grad_norm_(self.adapter.values(), 1.0).isfinite():
             for group in self.optimiser.param_groups:
@@ -81,7 +81,7 @@ class Trial:
 
 
 class Training:
-    """Examples as tokens, and what is asked of them."""
+    """The rows as tokens, with the model that reads them, to train and score adapters on."""
 
     def __init__(self, asked: Mapping[str, Any], model: Model, batch: int) -> None:
         self.rows, self.words, self.batch = asked["rows"], asked["words"], batch
@@ -92,7 +92,7 @@ class Training:
     def run(
         self, trials: Sequence[Trial], numbers: Sequence[int], epochs: int, seed: int, checkpoint: Path
     ) -> Iterator[int]:
-        """Go over the rows so many times; yield after each. A run that was stopped goes on from ``checkpoint``."""
+        """Train for so many epochs; yield the number of each when it ends. ``checkpoint`` resumes a stopped run."""
         epochs_of = [self._batches(numbers, Random(f"{seed}{epoch}")) for epoch in range(epochs)]
         steps, done, began = sum(map(len, epochs_of)), 0, time.monotonic()
         before = saved = _restored(checkpoint, trials)

@@ -58,7 +58,7 @@ from training.layout import DRAFT
 RELEVANCE = ("log_odds", "behind_best", "similarity", "coverage")
 SUPPORT = ("log_odds",)
 KEPT = 0.9  # of the right drafts, which the thresholds must let through
-AS_GOOD = 0.01  # below the best abstention F1, which still counts as the same
+AS_GOOD = 0.01  # an abstention F1 this little below the best counts as the best
 WIDEST = math.log((1 - CLIP) / CLIP)  # the engine's verdicts have no wider log-odds
 LENIENT = 0.1  # the least P(relevant) of a passage that is drafted from for the traces: low, so that there are drafts
 
@@ -122,9 +122,9 @@ async def collect(documents: Sequence[Path], examples: Sequence[Example], replie
 
 
 def passage_rows(examples: Sequence[Example], traces: dict[str, Any]) -> list[Row]:
-    """A passage is positive when it holds a reference of an answerable question and is of its paragraph.
+    """Return a row for each graded passage: positive if it holds a reference and is of the question's paragraph.
 
-    One of another paragraph that holds a reference by chance is left out: it may answer, or not.
+    A passage of another paragraph that holds a reference by chance is left out: it may answer, or not.
     """
     rows = []
     for example in examples:
@@ -141,7 +141,7 @@ def passage_rows(examples: Sequence[Example], traces: dict[str, Any]) -> list[Ro
 
 
 def claim_rows(examples: Sequence[Example], traces: dict[str, Any]) -> list[Row]:
-    """The first claim of each draft that a critic judged: right if the draft holds a reference."""
+    """Return a row for the first claim of each draft that a critic judged: right if the draft holds a reference."""
     rows = []
     for example in examples:
         trace = traces[example.id]
@@ -158,7 +158,7 @@ def claim_rows(examples: Sequence[Example], traces: dict[str, Any]) -> list[Row]
 
 
 def draft_rows(drafts: Path, scores: Path) -> list[Row]:
-    """The scored drafts of the families trained on."""
+    """Return a row for each scored draft of the families trained on."""
     asked = json.loads(lzma.decompress(drafts.read_bytes()))["rows"]
     trained = {one["family"] for one in asked if one["seen"]}
     rows = []
@@ -171,13 +171,13 @@ def draft_rows(drafts: Path, scores: Path) -> list[Row]:
 
 
 def paragraph_of(example: Example, passages: Sequence[Passage]) -> str:
-    """The file that the example was asked on, or that of the best passage found for it."""
+    """Return the file that the example was asked on, or that of the best passage found for it."""
     sources = [gold.source for gold in example.gold if gold.source] + [one["source"] for one in passages[:1]]
     return Path(sources[0]).name if sources else example.id
 
 
 def fitted(name: str, rows: Sequence[Row], features: Sequence[str]) -> tuple[Fit, list[float], list[str]]:
-    """The regression on all rows, each row's score by a regression without its paragraph, and lines on these."""
+    """Return the regression on all rows, each row's score by one without its paragraph, and lines to print."""
     evidence, labels = [one.evidence for one in rows], [one.label for one in rows]
     fit, held_out = cross_fitted(evidence, labels, [one.group for one in rows], features)
     own = [one["log_odds"] for one in evidence]
@@ -192,9 +192,9 @@ def fitted(name: str, rows: Sequence[Row], features: Sequence[str]) -> tuple[Fit
 def cross_fitted(
     evidence: Sequence[Mapping[str, float]], labels: Sequence[bool], groups: Sequence[str], features: Sequence[str]
 ) -> tuple[Fit, list[float]]:
-    """The regression on all rows, and each row's probability by one without its group.
+    """Return the regression on all rows, and each row's probability by one without its group.
 
-    L2 of strength 1 is on standardised evidence; the coefficients are for unscaled evidence.
+    It is fitted to standardised evidence with L2 of strength 1; the coefficients are for unscaled evidence.
     """
     x = np.array([[row[name] for name in features] for row in evidence])
     model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
@@ -208,7 +208,7 @@ def cross_fitted(
 
 
 def best_by_example(rows: Sequence[Row], scores: Sequence[float]) -> dict[str, float]:
-    """The highest score among each example's rows."""
+    """Return the highest score among each example's rows."""
     best: dict[str, float] = {}
     for row, score in zip(rows, scores, strict=True):
         best[row.example] = max(score, best.get(row.example, 0.0))
@@ -218,7 +218,7 @@ def best_by_example(rows: Sequence[Row], scores: Sequence[float]) -> dict[str, f
 def thresholds(
     examples: Sequence[Example], relevant: dict[str, float], supported: dict[str, float], claims: Sequence[Row]
 ) -> tuple[dict[str, float], str]:
-    """Those that keep the most right drafts, of all about as good as the best F1 that keeps ``KEPT`` of them."""
+    """Return the thresholds that keep the most right drafts, of those with about the best F1 that keep ``KEPT``."""
     right = {one.example for one in claims if one.label}
     found: list[tuple[float, float, dict[str, float]]] = []
     for least_relevant in np.arange(LENIENT, 0.5, 0.01).tolist():
@@ -252,7 +252,7 @@ def command() -> str:
 def store(
     model: Calibration, path: Path, fits: dict[str, Fit], thresholds: dict[str, float], told: dict[str, str]
 ) -> None:
-    """Replace what was fitted of a model's calibration, with ``told``, where it comes from."""
+    """Replace the fitted parts of a model's calibration file, and record ``told``, their provenance."""
     update = {
         "fits": model.fits.model_copy(update=fits),
         "thresholds": model.thresholds | thresholds,

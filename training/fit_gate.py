@@ -6,7 +6,7 @@
 
 No language model runs. A logistic regression is fitted to whether a passage that the first search found is gold; each
 passage's chance is by a regression without its paragraph, and the threshold keeps at least ``KEPT`` of the gold ones.
-Beside it a passage is spared whose cosine no gold one comes near: questions on other things find such.
+A passage is also skipped if its cosine is below that of every gold one: questions on other subjects find such.
 ``--write`` stores both with the embedding model's description; ``--check`` shows those stored on other questions.
 """
 
@@ -84,7 +84,7 @@ def main() -> None:
 
 
 def searched(dataset: Dataset) -> list[Search]:
-    """The first search of each example that is to be searched for, with the application's index and ``k``.
+    """Search for each example that needs documents, with the application's index and ``k``.
 
     A passage of an example without gold spans counts as not gold.
     """
@@ -102,7 +102,7 @@ def searched(dataset: Dataset) -> list[Search]:
 
 
 def fitted(searches: Sequence[Search]) -> tuple[Fit, list[list[float]]]:
-    """The regression on all searches, and each passage's chance by one without the searches of its paragraph."""
+    """Return the regression on all searches, and each passage's chance by one without those of its paragraph."""
     evidence = [one for search in searches for one in search.evidence]
     labels = [gold for search in searches for gold in search.gold]
     groups = [paragraph_of(search.example, search.passages) for search in searches for _ in search.passages]
@@ -112,7 +112,7 @@ def fitted(searches: Sequence[Search]) -> tuple[Fit, list[list[float]]]:
 
 
 def threshold(searches: Sequence[Search], chances: Sequence[Sequence[float]]) -> float:
-    """The highest, to four places, that loses at most 1 - ``KEPT`` of the gold passages."""
+    """Return the highest threshold, to four places, that loses at most 1 - ``KEPT`` of the gold passages."""
     gold = sum(sum(search.gold) for search in searches)
     at_risk = sorted(
         chance

@@ -2,13 +2,13 @@
 
     python -m training.fit_route ../shared/data/squad2_computational_complexity.json --paragraphs 1-24 --write
 
-The critic is asked the tuning questions for routes, and questions of the article's tuning half, which ask for what the
-documents hold; the former are searched for in the sample and in the article, so that those that need no documents are
-seen beside documents that come near them and documents that do not. The critic's replies are kept in ``--replies``. A
-logistic regression is fitted; shown is what it gets wrong on questions left out of the fit. Its intercept is moved so
-that the threshold in force is the highest that sends none of them that ask for facts to *direct*, less a margin: where
-a search reports no similarities, the critic's own probability meets the same threshold. The cosine from which the
-critic is not asked is the highest of a question that needs no documents, and a margin. ``--write`` stores both.
+The critic is asked the tuning questions for routes, which are searched for in the sample library, and questions of the
+article's tuning half, which it answers. Tuning questions that need no documents are searched for in the article too, so
+that they are seen beside documents that come near them and documents that do not. The critic's replies are kept in
+``--replies``. A logistic regression is fitted, and its errors on questions left out of the fit are shown. Its intercept
+is moved so that the threshold in force is the highest that sends no question for facts to *direct*, less a margin:
+where a search reports no similarities, the critic's own probability meets the same threshold. The critic is not asked
+from the highest cosine of a question that needs no documents, plus a margin. ``--write`` stores both.
 """
 
 import asyncio
@@ -90,7 +90,7 @@ async def ask(docs: Path, questions: Sequence[tuple[str, bool]], replies: Path) 
 
 
 def fitted(asked: Sequence[Asked]) -> tuple[Fit, list[float]]:
-    """Return the regression, moved as said above, and each row's probability by one without its question."""
+    """Return the regression, moved as the module says, and each row's probability by one without its question."""
     labels, groups = [one.retrieve for one in asked], [one.question for one in asked]
     fit, held_out = cross_fitted([one.features for one in asked], labels, groups, FEATURES)
     lowest = min(logit(p) for p, retrieve in zip(held_out, labels, strict=True) if retrieve)

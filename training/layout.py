@@ -74,7 +74,7 @@ def draft_label(row: Mapping[str, Any], text: str) -> str | None:
 def relevance_examples(row: Mapping[str, Any]) -> list[TrainingExample]:
     """Ask about the passages that hold the answer, and about the best of the others.
 
-    The best of a twisted question is what it was twisted against. Passages that cannot be told are left out.
+    For a twisted question that is the passage that it was written against. Passages without a label are left out.
     """
     if not row["question"]:
         return []

@@ -34,7 +34,7 @@ INVOCATIONS = {
     "support": " the passages state that this is the answer",
     DRAFTS: "Write the answer.",
 }
-TURN = "<|im_start|>user"  # the last of which the examples end at: no token reaches over it
+TURN = "<|im_start|>user"  # the examples end before the last of these; no token spans it
 
 
 def main() -> None:
@@ -52,7 +52,7 @@ def main() -> None:
     for families, most in ((trained, options.most), (whole, TESTED)):
         drawn = list(with_drafts(rows_of(ROWS, families), ROWS))
         random.shuffle(drawn)
-        drawn.sort(key=lambda row: all(one["kind"] != DRAFT for one in row["claims"]))  # of what is rare all is used
+        drawn.sort(key=lambda row: all(one["kind"] != DRAFT for one in row["claims"]))  # drafts are rare: all are used
         asked += [one for row in drawn for one in ask(row)][: most or None]
     with EmbeddedServer(chat_file(load_settings())) as server:
         prompts, examples = [], dict[str, list[int]]()

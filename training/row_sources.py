@@ -1,7 +1,6 @@
 """The families of questions that rows are made from, with their documents: read from public repositories, or generated.
 
-Nothing of the shared SQuAD article is taken, nor of any half or file
-that a report uses.
+Nothing is taken of the shared SQuAD article, nor of any half or file that a report uses.
 """
 
 from __future__ import annotations
@@ -86,7 +85,7 @@ def numbered(texts: Iterable[str]) -> dict[str, str]:
 
 
 def varied(asked: Sequence[Asked], texts: Mapping[str, str], one_word: int, taken_away: int, right: int) -> list[Asked]:
-    """Return at most so many of the answerable questions, some with one word changed, some to be taken away.
+    """Return at most so many of the answerable questions: with one word changed, with no document, and as they are.
 
     ``texts`` are the documents by name.
     """
@@ -108,7 +107,7 @@ def varied(asked: Sequence[Asked], texts: Mapping[str, str], one_word: int, take
 
 
 def squad(sources: Sources) -> Family:
-    """SQuAD 2.0's train articles: a document for each paragraph, unanswerable questions as people wrote them."""
+    """Return SQuAD 2.0's train articles: a document for each paragraph, unanswerable questions as people wrote them."""
     rows = prompted(sources, "squad", ("train", "val", "val2"))
     names = numbered(passage for _, passage, _, _ in rows)
     texts = {name: text for text, name in names.items()}
@@ -118,7 +117,7 @@ def squad(sources: Sources) -> Family:
 
 
 def nq(sources: Sources) -> Family:
-    """Natural Questions with their paragraphs, and questions that their paragraph does not answer."""
+    """Return Natural Questions with their paragraphs, and questions that their paragraph does not answer."""
     rows = [
         (key, *(plain(text) for text in texts)) for key, *texts in prompted(sources, "nq", ("train", "val", "val2"))
     ]
@@ -126,7 +125,7 @@ def nq(sources: Sources) -> Family:
 
 
 def repliqa(sources: Sources) -> Family:
-    """RepLiQA's invented documents."""
+    """Return RepLiQA's invented documents."""
     return _drawn(
         "repliqa", prompted(sources, "repliqa", ("val", "val2")), one_word=150, taken_away=0, right=450, other=300
     )
@@ -135,7 +134,7 @@ def repliqa(sources: Sources) -> Family:
 def _drawn(
     name: str, rows: Sequence[Sequence[str]], *, one_word: int, taken_away: int, right: int, other: int
 ) -> Family:
-    """Return a family of the documents of questions that are drawn, so many of a kind."""
+    """Return a family of questions drawn at random, so many of each kind, with their documents."""
     names = numbered(row[1] for row in rows)
     texts = {key: text for text, key in names.items()}
     asked = [
@@ -149,7 +148,7 @@ def _drawn(
 
 
 def musique(sources: Sources) -> Family:
-    """MuSiQue: questions whose answer takes two to four paragraphs, each a document, and those that lack one."""
+    """Return MuSiQue: questions whose answer takes two to four paragraphs, each a document, and those that lack one."""
     rows = [
         (key, PARAGRAPH.split(p)[1:], q, a) for key, p, q, a in prompted(sources, "musique", ("train", "val", "val2"))
     ]
@@ -165,7 +164,7 @@ def musique(sources: Sources) -> Family:
 
 
 def clapnq(sources: Sources) -> Family:
-    """The half of CLAP-NQ's dev questions that no report is on; the annotated sentences hold the long answers."""
+    """Return the half of CLAP-NQ's dev questions that no report uses; annotated sentences hold the long answers."""
     asked, texts = [], {}
     for side, kind in (("answerable", "right"), ("unanswerable", "other")):
         for line in sources.stored("primeqa+clapnq", f"annotated_data/dev/clapnq_dev_{side}.jsonl").splitlines():
@@ -184,7 +183,7 @@ def clapnq(sources: Sources) -> Family:
 
 
 def german(sources: Sources) -> Family:
-    """XQuAD's German, without the article that the report is on."""
+    """Return XQuAD's German, without the article that the report uses."""
     asked, texts = [], {}
     for article in json.loads(sources.stored("google-deepmind+xquad", "xquad.de.json"))["data"]:
         if article["title"] not in REPORTED:
@@ -198,7 +197,7 @@ def german(sources: Sources) -> Family:
 
 
 def tables(language: str, name: str, most: int) -> Family:
-    """Made by code: CSV and Markdown tables, questions on their cells, and on rows, columns and years not there."""
+    """Generate CSV and Markdown tables, with questions on their cells, and on rows, columns and years not there."""
     words = json.loads((Path(__file__).parent / "row_tables.json").read_text(encoding="utf-8"))[language]
     random, texts, asked = Random(3), dict[str, str](), list[Asked]()
     for kind in words["tables"]:
@@ -286,7 +285,7 @@ def _on_cell(
 
 
 def documents(name: str) -> Family:
-    """Documents and questions on them, which a large language model wrote, with answers that are right and wrong."""
+    """Return documents and questions that a large language model wrote, with answers that are right and wrong."""
     texts, asked = {}, []
     for row in rows_of(WRITTEN, [name]):
         file = f"{row['id']}.md"

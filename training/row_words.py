@@ -50,7 +50,7 @@ class Mention(NamedTuple):
 
 
 def kind_of_name(name: str) -> str:
-    """Return what the name is of, ``name`` if unknown: certain kinds only, as a swap is of one kind."""
+    """Return the kind of what has the name, ``name`` unless it is certain: names are swapped within a kind."""
     words = name.split()
     if name in KIND:
         return KIND[name]
@@ -78,7 +78,7 @@ def words_of(text: str) -> set[str]:
 
 
 def surnames(persons: Iterable[str]) -> set[str]:
-    """Return the last words of persons' names, but for what no person is called."""
+    """Return the last words of persons' names, except those that are no surnames."""
     last = {name.split()[-1] for name in persons}
     return {one for one in last if re.fullmatch(r"[^\W\d_]{4,}", one) and one not in KIND and one not in NO_SURNAME}
 
@@ -101,7 +101,7 @@ class Kinds:
     def swapped(self, text: str, passage: str, random: Random, within: str = "") -> str | None:
         """Return the text with one mention changed for one of its kind, of the passage if it has any; else None.
 
-        A mention ``within`` the answer comes first. No name that begins or ends like the old one is taken.
+        A mention ``within`` the answer comes first. No name that begins like the old one, or shares a word, is taken.
         """
         known = [one for one in mentions(text) if one.kind not in ("name", "ordinal", "numeral")]
         random.shuffle(known)
@@ -117,7 +117,7 @@ class Kinds:
         return None
 
     def _like(self, old: Mention, random: Random) -> list[str]:
-        """Some mentions of the family of this kind, figures of about that size."""
+        """Return some of the family's mentions of the same kind, figures of about the same size."""
         pool = self.others.get(old.kind, [])
         if old.kind in ("number", "percent", "money"):
             pool = [one for one in pool if len(one) == len(old.text)]
@@ -149,7 +149,7 @@ class Kinds:
     def _candidates(
         self, old: str, before: str, persons: Set[str], names: Set[str], random: Random
     ) -> Iterator[tuple[str, str]]:
-        """Yield other words of the kind, as often in lower case as the old one."""
+        """Yield a kind of the old word and another word of it, in lower case if the old one is."""
         known = next((kind for form in (old, old.title(), old.lower()) if (kind := KIND.get(form))), None)
         if (
             self._english
@@ -177,7 +177,7 @@ class Kinds:
 
 
 def different(old: str, new: str) -> bool:
-    """Whether two words or names are surely of different things: none begins like the other, or shares a word."""
+    """Whether two words or names are surely of different things: they begin differently and share no word."""
     ours, theirs = old.lower(), new.lower()
     if any(character.isdigit() for character in old):
         return ours != theirs and theirs not in ours and ours not in theirs
@@ -199,7 +199,7 @@ def wanted_kinds(question: str) -> frozenset[str]:
 
 
 def best_sentence(passage: str, question: str, answer: str = "") -> str | None:
-    """Return the whole sentence of 30 to 300 characters, of those that have the answer, nearest to the question."""
+    """Return the sentence nearest to the question, of whole ones of 30 to 300 characters that have the answer."""
     found = [passage[start:end] for start, end in sentences(passage)]
     fit = [one for one in found if 30 <= len(one) <= 300 and one[-1] in ".!?" and not one[0].islower()]
     able = [one for one in fit if not answer or contains(one, answer)]

@@ -42,7 +42,7 @@ PARTIAL = 0.6  # of the rows that could have a partly supported claim have one
 LISTED = re.compile(r"\b(?:an?|one|any|another|some|name|example)\b", re.IGNORECASE)  # asks for one of several
 PLENTY = 0.6  # share of a question's stems with which a passage may answer what nobody labelled
 STEP = 0.3  # the share with which one of several paragraphs may be a step to the answer
-UNSURE = 0.75  # of the best passage's share, from which another of the same document that holds the answer has it too
+UNSURE = 0.75  # of the best passage's share: from there another that holds the answer gets the label 1
 
 
 class Passages:
@@ -101,7 +101,7 @@ def best_of(asked: Asked, pieces: Sequence[str]) -> str | None:
 
 
 def label_of(asked: Asked, document: str, text: str, best: Collection[str]) -> int | None:
-    """Return the label of a passage; ``best`` are those of the question's own documents."""
+    """Return the label of a passage; ``best`` are the best ones of the question's own documents."""
     gold, near = asked.gold or asked.answers, share(asked.question, text)
     held = any(holds(text, answer, asked.question) for answer in gold)
     if asked.claims:
@@ -118,7 +118,7 @@ def label_of(asked: Asked, document: str, text: str, best: Collection[str]) -> i
 
 
 def row_of(family: Family, asked: Asked, passages: Passages, kinds: Kinds) -> dict[str, Any] | None:
-    """Return a question's row; None if its own documents lack the answer, or others have it that was taken away."""
+    """Return a question's row; None if its documents lack the answer, or others have one that was taken away."""
     best: list[str] = []
     if asked.kind == "taken-away":
         found = passages.found(asked.question, without=passages.near(asked.documents))

@@ -23,7 +23,7 @@ class Ablation:
 
     @contextmanager
     def applied(self) -> Iterator[None]:
-        """Replace the functions, and forget the spans that the rules before left out."""
+        """Replace the functions, and clear the cache of spans, which depends on them."""
         with ExitStack() as stack:
             for name, function in self.functions.items():
                 stack.enter_context(patch(name, function))
@@ -33,17 +33,17 @@ class Ablation:
 
 
 def nothing_missing(*_: Any, **__: Any) -> list[str]:
-    """A rule that finds no fact missing."""
+    """Find nothing missing, in place of a rule."""
     return []
 
 
 def is_never(*_: Any) -> bool:
-    """A rule that no sentence meets."""
+    """Answer no, in place of a rule."""
     return False
 
 
 def dates_kept(text: str, _: Any) -> str:
-    """Dates are not compared as dates: their numbers are figures like any other."""
+    """Leave the dates in the text, so that their numbers are compared like other figures."""
     return text
 
 

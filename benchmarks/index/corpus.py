@@ -25,7 +25,7 @@ _WEIGHTS = np.asarray(1 / np.sqrt(1 + np.arange(DIMENSION) / 20), dtype=np.float
 
 @dataclass(frozen=True)
 class Corpus:
-    """Where passages (a JSON string a line), their vectors (.npy files in order) and questions (JSON) are."""
+    """The paths of passages (a JSON string a line), their vectors (.npy files in order) and questions (JSON)."""
 
     texts: Path
     vectors: Path
@@ -42,20 +42,20 @@ class Corpus:
                 most -= len(vectors)
 
     def asked(self) -> tuple[list[str], Vectors]:
-        """The questions and their vectors."""
+        """Return the questions and their vectors."""
         kept = json.loads(self.questions.read_text(encoding="utf-8"))
         return kept["questions"], np.asarray(kept["vectors"], dtype=np.float32)
 
 
 class Known(Embeddings):
-    """Look vectors up; a text without one gets a constant vector and is counted as missed."""
+    """Embeddings that are looked up; a text without one gets a constant vector and is counted as missed."""
 
     def __init__(self) -> None:
         self.vectors: dict[str, Vectors] = {}
         self.missed = 0
 
     def know(self, texts: list[str], vectors: Vectors) -> None:
-        """Take in more."""
+        """Add the vectors of more texts."""
         self.vectors.update(zip(texts, vectors, strict=True))
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:

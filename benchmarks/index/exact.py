@@ -1,4 +1,4 @@
-"""The nearest passages by comparing all vectors, of all passages and of those that a filter lets through."""
+"""Find the exact nearest passages, of all and of those that a filter lets through, by comparing all vectors."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -42,7 +42,7 @@ def first_of(number: int, passages: int) -> int:
 
 
 def nearest(corpus: Corpus, passages: int, asked: int, kept: Path) -> Nearest:
-    """Compare all vectors, or read from ``kept`` what an earlier run found; give the ``TOP`` by share and question."""
+    """Compare all vectors, or read the result of an earlier run from ``kept``; return the ``TOP`` texts."""
     if kept.exists():
         return dict(json.loads(kept.read_text(encoding="utf-8")))
     _, vectors = corpus.asked()

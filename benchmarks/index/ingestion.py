@@ -26,7 +26,7 @@ SENTENCES_A_PAGE = 22
 
 
 class Timed(Embeddings):
-    """Counts the seconds that embedding takes."""
+    """Embeddings that count the seconds that they take."""
 
     def __init__(self, model: Embeddings) -> None:
         self.model = model

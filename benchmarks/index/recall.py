@@ -51,7 +51,7 @@ def main() -> None:
 
 
 def found(store: Store, example: Example, k: int, way: Search) -> float:
-    """Whether a passage of a document that the example names is among the first ``k``, as 0 or 1."""
+    """Return 1 if a passage of a document that the example names is among the first ``k``, else 0."""
     passages = store.similarity_search(example.question, k, search=way)
     return float(any(is_gold_source(example, passage.metadata["source"]) for passage in passages))
 

@@ -168,15 +168,15 @@ def _measured(urls: Mapping[str, str], corpus: Corpus, asked: int, right: Neares
 
 
 def _ten(store: Store, question: str, only: Filter | None) -> list[str]:
-    """Return the texts of the nearest passages, those that say the same again among them."""
+    """Return the texts of the nearest passages, near-duplicates included."""
     with patch("retrieval.ranking.distinct", lambda ranked, _, most: list(ranked[:most])):
         return [one.page_content for one in store.similarity_search(question, TOP, search="vectors", filter=only)]
 
 
 def _times(stores: Mapping[str, Store], questions: Sequence[str], search: Search, share: str) -> dict[str, list[float]]:
-    """Return the seconds of each question, asked of all stores in turn; each store is the first as often.
+    """Return the seconds of each question, asked of all stores in turn; each store is the first equally often.
 
-    Each question of readers is another reader's, who may read other documents.
+    With readers each question is another reader's, who may read other documents.
     """
     seconds: dict[str, list[float]] = {name: [] for name in stores}
     names = list(stores)
@@ -205,7 +205,7 @@ def _violated(figures: Mapping[str, Any]) -> list[str]:
 
 
 def _table(figures: Mapping[str, Any]) -> str:
-    """The stores beside each other, with the p95 of each way and how often it is the embedded store's."""
+    """Format the stores side by side, with the p95 of each way and its ratio to the embedded store's."""
     stores: Mapping[str, Any] = figures["stores"]
     made = [
         (

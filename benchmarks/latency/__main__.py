@@ -48,7 +48,7 @@ def main() -> None:
 
 
 def systems_at(server: Remote, retriever: RetrieverLike) -> list[System]:
-    """Plain, ours and the peers, each over a model of its own name, for which the server counts and caches apart.
+    """Return plain, ours and the peers, each with its own model name, by which the server counts and caches.
 
     Ours has the gate that comes with the embedding model, whatever the chat model.
     """
@@ -63,7 +63,7 @@ def systems_at(server: Remote, retriever: RetrieverLike) -> list[System]:
 
 
 async def measure(name: str, pace: Pace, most: int) -> list[dict[str, Turn]]:
-    """The turns of every way, for each question after the first; which way goes first changes."""
+    """Return the turns of every way, for each question after the first; which way goes first changes."""
     asked, retriever = await asked_of_sample(K)
     asked = asked[: most + 1]
     with in_another_process(TimedServer, asked, pace) as server:
@@ -86,7 +86,7 @@ async def _turn(way: System, question: str, server: Remote) -> Turn:
 
 
 def longest_chain(calls: Sequence[Call]) -> int:
-    """Length of the longest chain of calls each of which began after the one before it had ended."""
+    """Return the length of the longest chain of calls each of which began after the one before it had ended."""
     chain, end = 0, float("-inf")
     for call in sorted(calls, key=lambda one: one.ended):
         if call.asked >= end:

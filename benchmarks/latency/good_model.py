@@ -18,7 +18,7 @@ from prompts.grade_documents import RELEVANCE
 from prompts.hallucination_check import SUPPORT
 
 SURE = 0.95
-# The questions, with the reply for yes, and for no where a passage may be irrelevant. To ours it is one token with
+# Prompts, each with the reply for yes and, if a passage may be irrelevant, for no. Replies to ours are one token with
 # probabilities.
 OURS: tuple[tuple[ChatPromptTemplate, str, str | None], ...] = (
     (RETRIEVE.messages, "search", None),
@@ -60,14 +60,14 @@ class Reply:
 
 
 class Model:
-    """Reply to the known questions and prompts; raise `LookupError` for any other."""
+    """A model that replies to known questions and prompts, and raises `LookupError` for any other."""
 
     def __init__(self, asked: Sequence[Asked], answer_tokens: int) -> None:
         self._asked = {one.question: one for one in asked}
         self._answer_tokens = answer_tokens
 
     def reply(self, messages: Messages) -> Reply:
-        """The draft, or the verdict: a passage is irrelevant unless it is the one that answers."""
+        """Return the draft, or the verdict: a passage is irrelevant unless it is the one that answers."""
         systems = [str(one["content"]) for one in messages if one["role"] == "system"]
         last = str(messages[-1]["content"])
         if any(system in systems and last.endswith(ending) for system, ending in WRITES):
@@ -91,13 +91,13 @@ class Model:
 
 
 class PrefixCache:
-    """Count the cached tokens of a prompt: the longest prefix of whole messages seen before."""
+    """A cache that counts the cached tokens of a prompt: the longest prefix of whole messages seen before."""
 
     def __init__(self) -> None:
         self._seen: set[int] = set()
 
     def read(self, messages: Messages) -> tuple[int, int]:
-        """The tokens of the prompt, and how many of them are cached; from now on all are."""
+        """Return the number of tokens of the prompt, and how many of them are cached; from now on all are."""
         total, cached, key, known = 0, 0, 0, True
         for one in messages:
             key = hash((key, one["role"], str(one["content"])))
@@ -110,7 +110,7 @@ class PrefixCache:
 
 @lru_cache(maxsize=100_000)
 def count(text: str) -> int:
-    """Estimate tokens: one for each sign and for every six letters begun of a word."""
+    """Estimate tokens: one for each sign, and one for every six letters of a word, rounded up."""
     return len(TOKEN.findall(text))
 
 

@@ -33,7 +33,7 @@ class Call:
 
 
 class TimedServer(Loopback):
-    """Admit so many calls at a time and let the others wait in line.
+    """A server that admits so many calls at a time and lets the others wait.
 
     Each model name has a prefix cache and a record of its calls of its own.
     """
@@ -71,5 +71,5 @@ class TimedServer(Loopback):
         return stays_open
 
     def calls_of(self, model: str) -> list[Call]:
-        """The calls to ``model`` since this was last asked."""
+        """Return the calls to ``model`` since this was last asked."""
         return self.calls.pop(model, [])

@@ -6,6 +6,6 @@ from run.context import Services
 
 
 def peers(services: Services, k: int) -> list[Peer]:
-    """Every peer, over the same services and with the same number of passages as ours."""
+    """Return every peer, over the same services and with the same number of passages as ours."""
     ways = {"sequential": sequential, "best-of": best_of, "filter-flag": filter_flag}
     return [Peer(name, way, services, k) for name, way in ways.items()]

@@ -51,7 +51,7 @@ class Talk:
     relevant: dict[str, bool] = field(default_factory=dict)
 
     async def search(self, query: str) -> list[Passage]:
-        """At most ``k`` passages for ``query``, best first."""
+        """Return at most ``k`` passages for ``query``, best first."""
         found = [as_passage(document) for document in (await self.retriever.ainvoke(query, k=self.k))[: self.k]]
         self.found = found if not self.queries else self.found
         self.queries.append(query)
@@ -59,7 +59,7 @@ class Talk:
         return found
 
     async def filter(self, passages: Sequence[Passage], grade: Callable[[Passage], Awaitable[bool]]) -> list[Passage]:
-        """The passages whose grade is a yes, graded one after another."""
+        """Return the passages whose grade is a yes, graded one after another."""
         grades = [await grade(passage) for passage in passages]
         for passage, relevant in zip(passages, grades, strict=True):
             self.relevant.setdefault(passage["id"], relevant)
@@ -67,30 +67,30 @@ class Talk:
         return [passage for passage, relevant in zip(passages, grades, strict=True) if relevant]
 
     async def draft(self, question: str, passages: Sequence[Passage]) -> str:
-        """An answer from the passages, by the prompt of plain retrieve-and-generate."""
+        """Answer from the passages, by the prompt of plain retrieve-and-generate."""
         inputs = {"question": as_data(question), "passages": numbered(passages)}
         text = await self._ask(self.writer, PLAIN, DRAFT_TOKENS, inputs)
         self.note("generate", text=text)
         return text
 
     async def closed_book(self, question: str) -> str:
-        """An answer without documents, by our own prompt for it."""
+        """Answer without documents, by our own prompt for it."""
         text = await self._ask(self.writer, DIRECT_GENERATE, DIRECT_TOKENS, {"question": as_data(question)})
         self.note("closed_book", text=text)
         return text
 
     async def rephrase(self, prompt: ChatPromptTemplate, question: str) -> str:
-        """Another question for the same thing; the same one when the model writes none."""
+        """Return another question for the same thing; the same one if the model writes none."""
         text = await self._ask(self.writer, prompt, QUERY_TOKENS, {"question": as_data(question)})
         return " ".join(text.split()) or question
 
     async def word(self, prompt: ChatPromptTemplate, **inputs: str) -> str:
-        """The grader's short reply as text, casefolded, without what surrounds its words."""
+        """Return the grader's short reply, casefolded, without the punctuation around it."""
         text = await self._ask(self.grader, prompt, WORD_TOKENS, inputs)
         return text.casefold().strip(" \n\t\"'`*.:,!()[]<>")
 
     async def says_yes(self, prompt: ChatPromptTemplate, **inputs: str) -> bool:
-        """Whether the grader's structured reply is a yes; one that cannot be parsed is none."""
+        """Whether the grader's structured reply is a yes; False if it cannot be parsed."""
         text = await self._ask(self.grader, prompt, STRUCTURED_TOKENS, inputs, {"response_format": GRADE})
         try:
             reply = json.loads(text)
@@ -99,7 +99,7 @@ class Talk:
         return isinstance(reply, dict) and str(reply.get("binary_score")).strip().casefold() == "yes"
 
     def graded(self) -> list[Seen]:
-        """What the first search found, with the grades."""
+        """Return what the first search found, with the grades."""
         grades = ((passage, self.relevant.get(passage["id"])) for passage in self.found)
         return [seen_of(passage, None if grade is None else float(grade), grade) for passage, grade in grades]
 
@@ -145,7 +145,7 @@ class Peer:
     fingerprint: str = field(init=False)
 
     def __post_init__(self) -> None:
-        """Depend on the peers' code."""
+        """Make the fingerprint from the peers' code."""
         self.fingerprint = fingerprint(self.name, {"k": self.k}, CODE)
 
     async def ask(self, example: Example) -> Record:

@@ -92,14 +92,14 @@ async def _candidate(question: str, passage: Passage, talk: Talk) -> Reached:
 
 
 def support_of(reply: str) -> float:
-    """The rating that the words stand for; none when they name none."""
+    """Return the rating that the words name; ``NONE`` if they name none."""
     if "full" in reply:
         return FULL
     return PARTIAL if "partial" in reply else NONE
 
 
 def utility_of(reply: str) -> int:
-    """The first digit from 1 to 5; the middle when there is none."""
+    """Return the first digit from 1 to 5; the middle if there is none."""
     digit = re.search(r"[1-5]", reply)
     return int(digit.group()) if digit else MIDDLE_UTILITY
 

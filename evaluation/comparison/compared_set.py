@@ -96,7 +96,7 @@ async def compare_all(
     concurrency: int = 1,
     progress: Callable[[int, int], None] | None = None,
 ) -> tuple[ComparedSet, ModelError | None]:
-    """Return the comparison, unjudged with the error if the judge's server fails; ``name`` is that of a set."""
+    """Return the comparison, and the error if the judge's server fails; ``name`` is None for a single question."""
     by_key = {(record["system"], record["example"]): record for record in records}
     comparisons = [Comparison(one, by_key[OURS, one.id], by_key[BASELINE, one.id]) for one in examples]
     compared = ComparedSet(name, model_name(judge.services.generator), comparisons)

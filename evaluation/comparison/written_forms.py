@@ -24,7 +24,7 @@ def title_of(compared: ComparedSet) -> str:
 
 
 def blocks_of(compared: ComparedSet) -> list[blocks.Block]:
-    """Return everything, the analysis of the set first."""
+    """Return all blocks, the analysis of the set first."""
     found = blocks.overall_blocks(compared)
     for one in compared.comparisons:
         found += blocks.question_blocks(one, compared.judge)
@@ -32,7 +32,7 @@ def blocks_of(compared: ComparedSet) -> list[blocks.Block]:
 
 
 def as_markdown(compared: ComparedSet) -> str:
-    """Return a Markdown document in which every text of others is escaped."""
+    """Return a Markdown document in which all text is escaped."""
     parts = [f"# {_escaped(title_of(compared))}", *map(_markdown, blocks_of(compared))]
     return "\n\n".join(parts) + "\n"
 

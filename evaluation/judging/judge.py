@@ -93,7 +93,7 @@ async def judge_records(
 
 @dataclass
 class Judge:
-    """Asks the critic and the generator of ``services``, each question once.
+    """A judge that asks the critic and the generator of ``services``, each question once.
 
     It counts the questions ``asked``, how many it left ``unanswered``, and the ``reason`` of the last of these.
     """

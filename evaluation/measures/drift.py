@@ -18,7 +18,7 @@ FEWEST = 10  # answers on either side, below which the series of `same_distribut
 
 @dataclass(frozen=True)
 class Drift:
-    """What was compared: answers since then, those of them that people judged, and those judged wrong or incomplete."""
+    """Counts of the answers since the calibration (all, judged by people, judged not right), and the two alarms."""
 
     answers: int
     judged: int
@@ -45,7 +45,7 @@ class Drift:
 
 
 def drift(labelled: Sequence[float], since: Sequence[float], judged: int, wrong: int, risk: float) -> Drift:
-    """Compare the confidences on the labels with those ``since``, and the judgements with the ``risk`` said then."""
+    """Compare the confidences on the labels with those ``since``, and the judgements with the calibrated ``risk``."""
     known = min(len(labelled), len(since)) >= FEWEST
     moved = known and same_distribution(labelled, since) < ALARM / 2
     least = 1 - highest_share(judged - wrong, judged, ALARM / 2) if judged else 0.0

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from evaluation.measures.statistics import highest_share
 
 SURE = 0.9
-# Tests begin at the strictest cut that answers this many times the least number, and this share of what the lowest
-# answers: a single mistake among the first must not end them. Simulated; so chosen, most draws keep the most answers.
+# Tests begin at the strictest cut with BEGIN times the least number of answers, and SHARE of the lowest cut's answers:
+# a single mistake among the first must not end them. Chosen by simulation: so most draws keep the most answers.
 BEGIN, SHARE = 2, 0.25
 
 
@@ -32,7 +32,7 @@ def highest_risk(wrong: int, answered: int) -> float:
 
 
 def lowest_cut(counts: Sequence[tuple[int, int]], risk: float) -> int | None:
-    """Return the place of the lowest cut whose risk is at most ``risk``; None if that can be said of none.
+    """Return the index of the lowest cut whose risk is at most ``risk``; None if no cut passes.
 
     ``counts`` are the numbers answered and wrong at each cut, from the lowest cut to the highest.
     """
@@ -46,6 +46,6 @@ def lowest_cut(counts: Sequence[tuple[int, int]], risk: float) -> int | None:
 
 
 def first_tested(counts: Sequence[tuple[int, int]], risk: float) -> int:
-    """Return the place of the strictest cut with answers enough to test the risk; -1 if there is none."""
+    """Return the index of the strictest cut with enough answers to test the risk; -1 if there is none."""
     least = max(BEGIN * labels_needed(risk), SHARE * counts[0][0])
     return max((at for at, (answered, _) in enumerate(counts) if answered >= least), default=-1)

@@ -1,4 +1,4 @@
-"""Examples joined with a system's records of them, the sums of which metrics are ratios, and whether a judge agrees."""
+"""Join examples with a system's records, compute metrics as ratios of sums over them, and compare judge and labels."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ def rows_of(examples: Sequence[Example], records: Sequence[Record]) -> dict[str,
 
 
 def mean_term(number: float | None) -> tuple[float, float] | None:
-    """Return a term of a mean; None for what is not known."""
+    """Return the number as a term of a mean, ``(number, 1)``; None if it is not known."""
     return None if number is None or not isfinite(number) else (float(number), 1.0)
 
 

@@ -94,7 +94,7 @@ def system_summary(
 
 
 def kept(row: Row, plain: Row | None) -> tuple[float, float] | None:
-    """Terms of: right here too / right by plain."""
+    """Return terms of: right here too / right by plain; None without a label."""
     if plain is None or plain.scores.right is None or row.scores.right is None:
         return None
     return float(plain.scores.right and row.scores.right), float(plain.scores.right)
@@ -140,7 +140,7 @@ TERMS: dict[str, Terms] = {
 
 
 def terms_of_reading(judged: Judgements) -> dict[str, Terms]:
-    """Return the terms of the metrics of what was read and of what was made of it, by code and by the judge."""
+    """Return the terms of the metrics of what was read, and of faithfulness and relevancy, by code and by the judge."""
 
     def of_judge(found: dict[tuple[str, str], float | None]) -> Terms:
         return lambda row: mean_term(found.get((row.record["system"], row.example.id)))

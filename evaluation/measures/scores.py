@@ -29,7 +29,7 @@ CITED = re.compile(r"(?<!\s)\s*\[\d{1,2}(?:\s*,\s*\d{1,2})*\]")
 def tokens(text: str) -> tuple[str, ...]:
     """Return SQuAD's normalised tokens: folded, without punctuation and the articles ``a``, ``an``, ``the``.
 
-    As SQuAD leaves out $, so are the signs of other currencies.
+    All currency signs are left out, as SQuAD leaves out $.
     """
     kept = "".join(one for one in fold(text) if not _is_left_out(one))
     return tuple(word for word in kept.split() if word not in ARTICLES)
@@ -131,7 +131,7 @@ def draft_right(example: Example, record: Record) -> bool | None:
 
 
 def spans_of(example: Example) -> tuple[str, ...]:
-    """Return the texts that identify gold passages: gold spans, and references of 1 to 8 tokens but bare yes or no."""
+    """Return the texts that identify gold passages: gold spans, and references of 1 to 8 tokens except a yes or no."""
     texts = [gold.text for gold in example.gold if gold.text and tokens(gold.text)]
     for reference in example.references:
         found = tokens(reference)
@@ -229,8 +229,8 @@ class Scores:
 def score(example: Example, record: Record) -> Scores:
     """Compute every score of a record, as `summary.METRICS` defines them.
 
-    Words are compared only with references, of which an unanswerable example has none; of what was read only an
-    example that is known to be answerable has scores.
+    Scores that compare words need references, which an unanswerable example has not. Scores of what was read need an
+    example that is known to be answerable.
     """
     declined, answer = abstained(record), answer_of(record)
     references = () if example.answerable is False else example.references

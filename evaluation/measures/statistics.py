@@ -124,7 +124,7 @@ def exact_share(wins: int, n: int) -> Estimate:
 
 @lru_cache(maxsize=65536)
 def highest_share(wins: int, n: int, probability: float = 0.025) -> float:
-    """Return the greatest share with which at most ``wins`` of ``n`` have this probability."""
+    """Return the share at which ``wins`` or fewer of ``n`` have this probability: an exact upper bound."""
     if wins == n:
         return 1.0
     ways = [lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1) for k in range(wins + 1)]

@@ -159,7 +159,7 @@ class SystemSummary:
 
 @dataclass(frozen=True)
 class Compared:
-    """A system's metric minus the baseline's, over the examples that both were asked; of `RAG`, that both read for."""
+    """A system's metric minus the baseline's over common examples; for `RAG`, those for which both read something."""
 
     system: str
     baseline: str

@@ -129,7 +129,7 @@ def _figure(metric: Metric, summary: Summary) -> Html:
 
 
 def _grid(rows: Sequence[Sequence[str]], note: str) -> list[Html]:
-    """Show the rows of a table of the terminal, the header first, with a note before it; nothing without rows."""
+    """Show the rows of one of the terminal's tables, the header first, below a note; nothing without rows."""
     return [tag("p", note, class_="muted"), table_of_figures(rows[0], rows[1:])] if rows else []
 
 

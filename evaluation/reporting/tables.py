@@ -60,7 +60,7 @@ def table_rows(summary: Summary) -> list[list[str]]:
 def rag_rows(summary: Summary) -> list[list[str]]:
     """Return the RAG metrics of every system and their paired difference from plain; none if nothing was read.
 
-    What only the judge knows has a row if it was asked; without a label a cell is a dash.
+    Metrics of the judge have a row only if it was asked; without a label a cell is a dash.
     """
     differences = {one.metric: -one.difference for one in summary.differences if one.system == BASELINE}
     header = ["RAG metrics", *(system.name for system in summary.systems)]

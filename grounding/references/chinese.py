@@ -1,4 +1,4 @@
-"""How Chinese refers back."""
+"""How Chinese questions refer back to earlier ones."""
 
 from grounding.references.grammar import NEVER, Grammar, pattern
 
@@ -20,7 +20,7 @@ CHINESE = Grammar(
     verb=NEVER,
     few=0,
     anaphor=pattern(r"同样|其余的?|另一个|上述|前者|后者|刚才|上面|[你您](?:刚刚)?(?:说|提到)的?|别的"),
-    # Words that have one of the pronouns in them, times, and what is no noun that a pronoun could stand for.
+    # Words that contain a pronoun, times, and words that are no noun for a pronoun to refer to.
     expletive=pattern(
         r"""其[他它中实次间]|[尤极与]其|土耳其|吉他|马耳他|犹他|维他|利他|排他|他汀|他人|此外|因此|彼此|如此|此前|从此|应该|活该
         |该[不怎如何是有]|这(?:个(?:月|星期|世纪|周末|世界)|[一两几]?[年天周]|年头|份文件|些文件|个库)|那不勒斯|刹那

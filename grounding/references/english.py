@@ -1,4 +1,4 @@
-"""How English refers back."""
+"""How English questions refer back to earlier ones."""
 
 from grounding.references.grammar import Grammar, cased, pattern
 

@@ -1,4 +1,4 @@
-"""How French refers back."""
+"""How French questions refer back to earlier ones."""
 
 from grounding.references.grammar import Grammar, cased, pattern
 
@@ -68,7 +68,7 @@ FRENCH = Grammar(
         |\b(?:ce|cet|cette|ces) \w"""
     ),
     possessive=pattern(r"\b(?:son|sa|ses|leurs?) \w"),
-    # A question may repeat its subject after the verb, as in *le locataire doit-il*: what stands before it counts.
+    # A question may repeat its subject after the verb, as in *le locataire doit-il*: the noun before it counts.
     clause=pattern(
         rf"""[,;.!?()–—]|\b(?:que|qui|quand|lorsque|lorsqu|si|parce|puisque|après|avant|pendant|où|dont|sans)\b|\bqu['’]
         |-(?=(?:t-)?(?:ils?|elles?)\b)

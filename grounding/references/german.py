@@ -1,4 +1,4 @@
-"""How German refers back."""
+"""How German questions refer back to earlier ones."""
 
 from grounding.references.grammar import Grammar, cased, pattern
 

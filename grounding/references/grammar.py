@@ -1,4 +1,4 @@
-"""What tells, in one language, that a question refers to what was said before it."""
+"""The patterns by which a question is recognised as referring back to earlier ones."""
 
 import re
 from dataclasses import dataclass
@@ -8,12 +8,12 @@ from dataclasses import dataclass
 class Grammar:
     """The words of one language that refer back, and those that only look like it.
 
-    ``words`` and ``letters`` are the commonest ones, which tell the language. ``filler`` may stand before a question.
-    An ``opening`` goes on from what was said; an ``ellipsis`` is a whole question without its subject; a ``phrase``
-    begins some words without a ``verb``, of which ``few`` need no such beginning. An ``anaphor`` always refers to
-    something earlier. A ``pronoun`` does unless a ``noun`` stands in a clause before its own (``clause`` begins one), a
-    ``possessive`` unless a noun stands anywhere before it. An ``expletive`` refers to nothing, as in *is it legal to*
-    and *this year*.
+    ``words`` and ``letters`` are the commonest ones, by which the language is recognised. A ``filler`` may stand before
+    a question. An ``opening`` goes on from what was said; an ``ellipsis`` is a whole question without its subject. At
+    most ``few`` words without a ``verb``, or a little more that begin with a ``phrase``, are no whole question. An
+    ``anaphor`` always refers to something earlier. A ``pronoun`` does unless a ``noun`` stands in a clause before its
+    own (``clause`` begins one), a ``possessive`` unless a noun stands anywhere before it. An ``expletive`` refers to
+    nothing, as in *is it legal to* and *this year*.
     """
 
     words: frozenset[str]
@@ -36,7 +36,7 @@ NEVER = re.compile(r"(?!)")
 
 
 def pattern(text: str) -> re.Pattern[str]:
-    """Compile an expression that ignores case; its line breaks, with the blanks after them, are left out."""
+    """Compile an expression that ignores case, without its line breaks and the indents after them."""
     return re.compile(re.sub(r"\n\s*", "", text), re.IGNORECASE)
 
 

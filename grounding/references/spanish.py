@@ -1,4 +1,4 @@
-"""How Spanish refers back."""
+"""How Spanish questions refer back to earlier ones."""
 
 from grounding.references.grammar import Grammar, cased, pattern
 
@@ -19,7 +19,7 @@ SPANISH = Grammar(
     opening=pattern(
         r"(?:y|e|pero|o|u|sino|qué hay (?:de|con)|qué tal|por qué no|en ese caso|si no|si es así|lo mismo)\b"
     ),
-    # A subject may be left out with its pronoun.
+    # Spanish often leaves out the subject, even as a pronoun.
     ellipsis=pattern(
         rf"""(?:(?:desde|hasta|para|por|con|de|a|en|sobre) )?{ASKS}(?: (?:exactamente|más|no|tiempo|dinero))*
         |cuánt[oa]s? [\w-]+
