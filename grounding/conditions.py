@@ -1,10 +1,12 @@
 """Find the conditions and exceptions that a passage puts on what a sentence of it says."""
 
 import re
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
-from core.types import Passage, Quote
+from core.types import Claim, Draft, Passage, Quote
 from grounding.amounts import quantities
+from grounding.answers import is_yes_or_no
 from grounding.instructions import is_instruction
 from grounding.language import ENGLISH, languages_of
 from grounding.measures import in_english_units
@@ -48,25 +50,31 @@ NUMBERED = re.compile(r"§\s*\d|\d+\.\d|\(?\d+[.)]\s")
 MONEY = re.compile(r"([$€£])\s?(\d[\d.,]*\d|\d)")
 
 
-def conditions_of(passage: Passage, quote: Quote, answer: str) -> list[Quote]:
-    """Return the sentences of the passage that put a condition on the quote, and that the answer does not state.
+def conditions_of(passage: Passage, quote: Quote, answer: str, others: Iterable[Passage] = ()) -> list[Quote]:
+    """Return the sentences that put a condition on the quote of a passage, and that the answer does not state.
 
     These are the quote's own sentence, if the condition comes after what the answer says; the notes that the quote
     refers to; and later sentences that refer to its section, or that are related to it and have a word for a condition
-    or another amount of what it measures. Sentences that instruct the reader are left out. There are two at most.
+    or another amount of what it measures. In the ``others`` of the same document they refer to the section, or are
+    related and change an amount. Sentences that instruct the reader are left out. There are two at most.
     """
     text, end_of_quote = passage["text"], quote["end"]
     spans = sentences(text)
-    paragraph = text.rfind("\n", 0, quote["start"]) + 1
-    labels = [LABEL.match(text, start) for start, _ in spans if paragraph <= start <= quote["start"]]
-    label = next((one for one in reversed(labels) if one), None)
-    refers = re.compile(rf"{SECTION}\s*{re.escape(label[1])}\b", re.IGNORECASE) if label else None
+    refers = _reference_to(text, quote["start"], spans)
     said = text[quote["start"] : end_of_quote]
     languages = languages_of([text]) | ENGLISH
     own, words = amounts_of(said, languages), stemmed(said) - GENERIC_STEMS
     units = {unit for _, unit in own}
+    stated = amounts_of(answer, languages_of([answer]) | ENGLISH) - own
+
+    def related(sentence: str) -> bool:
+        return len(stemmed(sentence) & words) > 1
+
+    def is_other(amounts: frozenset[tuple[str, str]]) -> bool:
+        return bool(units & {unit for _, unit in amounts})
+
     notes = notes_on(text, quote["start"], end_of_quote)
-    found = [(0, *span) for span in notes if not _states(answer, text[slice(*span)], said)]
+    found = [(0, passage, *span) for span in notes if not _states(answer, text[slice(*span)], said)]
     for start, end in spans:
         sentence = text[start:end]
         if any(first <= start < last for first, last in notes):
@@ -76,16 +84,54 @@ def conditions_of(passage: Passage, quote: Quote, answer: str) -> list[Quote]:
         elif refers and refers.search(sentence):
             rank = 0
         else:
-            between = text[end_of_quote:start]
+            between, amounts = text[end_of_quote:start], amounts_of(sentence, languages) - own
             follows = len(between) <= 2 and not between.strip(" ") and not NUMBERED.match(sentence)
-            related = follows or len(stemmed(sentence) & words) > 1
-            other = units & {unit for _, unit in amounts_of(sentence, languages) - own}
-            changes = CUES.search(sentence) or (other and (follows or CHANGES.search(sentence)))
-            rank = 2 if related and changes else None
+            changes = CUES.search(sentence) or (is_other(amounts) and (follows or CHANGES.search(sentence)))
+            rank = 2 if (follows or related(sentence)) and changes and not amounts & stated else None
         if rank is not None and end - start <= LONGEST_QUOTE and (rank == 1 or not _states(answer, sentence, said)):
-            found.append((rank, start, end))
-    kept = [(start, end) for _, start, end in sorted(found) if not is_instruction(text[start:end])]
-    return [Quote(passage=passage["id"], start=start, end=end) for start, end in kept[:MOST]]
+            found.append((rank, passage, start, end))
+    for other in others:
+        if other["source"] == passage["source"] and other["id"] != passage["id"]:
+            for start, end in sentences(other["text"]):
+                sentence = other["text"][start:end]
+                changes = CHANGES.search(sentence) and is_other(amounts_of(sentence, languages) - own)
+                limits = (refers and refers.search(sentence)) or (changes and related(sentence))
+                if limits and end - start <= LONGEST_QUOTE and not _states(answer, sentence, said):
+                    found.append((3, other, start, end))
+    kept = sorted(found, key=lambda one: (one[0], one[2]))
+    quotes = [
+        Quote(passage=one["id"], start=start, end=end)
+        for _, one, start, end in kept
+        if not is_instruction(one["text"][start:end])
+    ]
+    return quotes[:MOST]
+
+
+def cases_of(draft: Draft, claims: Iterable[Claim], found: Iterable[Passage]) -> list[Passage]:
+    """Return the passages cut down to the conditions that the claims leave out, each once.
+
+    One of them may be the case that the question is about. Of a claim's own sentence it is the part from the word for
+    the condition on. Passages ``found`` beside those of the draft are searched too. A bare yes or no has no cases.
+    """
+    passages = {one["id"]: one for one in (*found, *draft["passages"])}
+    cases: list[Passage] = []
+    for quote in [] if is_yes_or_no(draft["text"]) else [one["quote"] for one in claims if one["quote"]]:
+        for one in conditions_of(passages[quote["passage"]], quote, draft["text"], passages.values()):
+            passage = passages[one["passage"]]
+            sentence = passage["text"][one["start"] : one["end"]]
+            own = passage["id"] == quote["passage"] and one["start"] < quote["end"]
+            cue = CUES.search(sentence) if own else None
+            case: Passage = {**passage, "text": sentence[cue.start() if cue else 0 :]}
+            cases += [case] if case not in cases else []
+    return cases
+
+
+def _reference_to(text: str, start: int, spans: Sequence[tuple[int, int]]) -> re.Pattern[str] | None:
+    """Return the pattern of a reference to the numbered section in which a quote starts; None without a number."""
+    paragraph = text.rfind("\n", 0, start) + 1
+    labels = [LABEL.match(text, begin) for begin, _ in spans if paragraph <= begin <= start]
+    label = next((one for one in reversed(labels) if one), None)
+    return re.compile(rf"{SECTION}\s*{re.escape(label[1])}\b", re.IGNORECASE) if label else None
 
 
 def states_condition_as_fact(claim: str, text: str) -> bool:
@@ -107,7 +153,7 @@ def _stands_before_cue(answer: str, sentence: str) -> bool:
     if cue is None or CUES.search(answer):
         return False
     before, behind = (len(stemmed(answer) & stemmed(part)) for part in (sentence[: cue.start()], sentence[cue.end() :]))
-    return before > behind
+    return before >= behind
 
 
 def _states(answer: str, condition: str, quoted: str) -> bool:

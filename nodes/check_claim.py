@@ -12,7 +12,7 @@ from grounding.conditions import states_condition_as_fact
 from grounding.language import language_of
 from grounding.quotes import find_quote, find_second_quote, missing_facts
 from models.calibration import expit, logit
-from nodes.concurrency import gather, off_loop
+from nodes.concurrency import gather, off_loop, size_of
 from nodes.reasons import explained, of_support
 from prompts.delimiters import as_data, numbered
 from prompts.explain import CRITICISE
@@ -36,7 +36,7 @@ class Evidence:
 
     @property
     def size(self) -> int:
-        return sum(len(one["text"]) for one in (*self.passages, *self.elsewhere))
+        return size_of((*self.passages, *self.elsewhere))
 
 
 async def check_claim(

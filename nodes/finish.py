@@ -25,7 +25,7 @@ from grounding.conditions import conditions_of
 from grounding.language import language_of
 from grounding.quotes import LONGEST_QUOTE
 from grounding.reasons import sentence_for
-from nodes.concurrency import off_loop
+from nodes.concurrency import off_loop, size_of
 from prompts.grade_documents import RELEVANCE
 from run.candidates import (
     ANSWERED,
@@ -48,8 +48,7 @@ async def finish(state: SelfRAGState, services: Services, runtime: Runtime[Conte
     """Set the outcome, the reason for stopping, the answer, its citations, and why each candidate was chosen or not."""
     best = state["best"]
     if best is not None and not state.get("queried"):
-        size = sum(len(one["text"]) for one in best["draft"]["passages"])
-        found = await off_loop(size, with_conditions, best)
+        found = await off_loop(size_of(best["draft"]["passages"]), with_conditions, best)
         best = limited(found, runtime.context.effective_thresholds.unconditional)
         state = {**state, "best": best}
     outcome, reason = outcome_of(state, runtime.context)
@@ -63,8 +62,7 @@ async def finish(state: SelfRAGState, services: Services, runtime: Runtime[Conte
             answer = f"{wording_of(state['question']).not_from_documents}\n\n{answer}"
         answer = with_notes(answer, best, state, conflicts, citations)
     else:
-        size = sum(len(one["text"]) for one in state.get("found", []))
-        notes = await off_loop(size, nearest_to, state)
+        notes = await off_loop(size_of(state.get("found", [])), nearest_to, state)
         answer = "\n\n".join([sentence(state["question"], outcome, reason, best), *notes])
         citations, conflicts = [], []
     return {
@@ -192,7 +190,8 @@ def with_conditions(best: Candidate) -> Candidate:
     claims = []
     for claim in best["claims"]:
         quote = claim["quote"] if is_supported(claim) else None
-        found = conditions_of(passages[quote["passage"]], quote, best["draft"]["text"]) if quote else []
+        text, others = best["draft"]["text"], passages.values()
+        found = conditions_of(passages[quote["passage"]], quote, text, others) if quote else []
         claims.append({**claim, "conditions": found} if found else claim)
     return {**best, "claims": claims}
 

@@ -16,7 +16,7 @@ from grounding.compared import Cell, as_table, cells_of, in_rows, things_compare
 from grounding.language import language_of
 from grounding.refusals import declines
 from models.usage import LimitReachedError
-from nodes.concurrency import gather, off_loop
+from nodes.concurrency import gather, off_loop, size_of
 from nodes.finish import wording_of
 from prompts.delimiters import as_data, numbered
 from prompts.generate import (
@@ -32,7 +32,7 @@ from prompts.generate import (
     SUMMARY,
 )
 from prompts.grade_documents import RELEVANCE
-from run.candidates import best_of, p_supported, round_of
+from run.candidates import best_of, open_cases, p_supported, round_of
 from run.context import Context, Services
 from run.segments import ids_of, missing_cells, most_segments, passages_of_things, to_draft
 from run.state import SelfRAGState, in_segments, standalone_question, things_of
@@ -54,9 +54,10 @@ async def generate(state: SelfRAGState, services: Services, runtime: Runtime[Con
         # Several are written at once: each is shown when it is accepted.
         return await _segments(partial(write, hidden=True), state, runtime.context)
     last, failed = best_of(round_of(state, runtime.context), runtime.context.constraints), 0
-    drafted = state["drafted"]
+    drafted, cases = state["drafted"], list[Passage]()
     if last:
-        drafts = [_opposite(last, state, runtime.context) or await _redraft(write, last)]
+        cases = await off_loop(size_of(state["passages"]), open_cases, last, state, runtime.context)
+        drafts = [_opposite(last, state, runtime.context) or await _redraft(write, last, cases, state["passages"])]
     else:
         passages = [passage for passage in state["passages"] if passage["id"] in state["relevant"]]
         if not passages:
@@ -81,7 +82,7 @@ async def generate(state: SelfRAGState, services: Services, runtime: Runtime[Con
         "drafted": [*drafted, *map(_remembered, new)],
         "claims": [],
         "uses": [],
-        "drafts_left": state["drafts_left"] - 1 if new else 0,
+        "drafts_left": state["drafts_left"] - 1 if new and not cases else 0,
         "decided": _decided(new, failed, last, changes),
     }
 
@@ -191,8 +192,14 @@ def _opposite(last: Candidate, state: SelfRAGState, context: Context) -> Draft |
     return {**last["draft"], "text": both_ways(text, language_of(state["question"]))[1]}
 
 
-def _redraft(write: Callable[..., Awaitable[Draft]], last: Candidate) -> Awaitable[Draft]:
+def _redraft(
+    write: Callable[..., Awaitable[Draft]], last: Candidate, cases: Sequence[Passage], found: Sequence[Passage]
+) -> Awaitable[Draft]:
+    """Draft from the conditions alone, if there are any: a small model repeats the rule. Else say what failed."""
     passages, draft = last["draft"]["passages"], as_data(last["draft"]["text"])
+    if cases:
+        added = {one["id"] for one in cases}.difference(ids_of(passages))
+        return write(GENERATE, [*passages, *(one for one in found if one["id"] in added)], passages=numbered(cases))
     failed = [claim for claim in last["claims"] if claim["verdict"]["label"] != "fully supported"]
     if not failed:
         return write(REDRAFT_NOT_USEFUL, passages, draft=draft)
@@ -213,6 +220,7 @@ async def _write(
     context: Context,
     messages: ChatPromptTemplate,
     passages: list[Passage],
+    /,
     *,
     hidden: bool = False,
     **inputs: Any,
@@ -222,9 +230,8 @@ async def _write(
         max_tokens=context.answer_tokens or MAX_TOKENS,
         temperature=context.temperature,
         hidden=hidden,
-        passages=numbered(passages),
         language=IN_LANGUAGE.get(language_of(state["question"]) or "en", ""),
-        **{"question": as_data(standalone_question(state)), **inputs},
+        **{"question": as_data(standalone_question(state)), "passages": numbered(passages), **inputs},
     )
     declined = await off_loop(len(text), declines, text)
     verdicts = state["verdicts"]

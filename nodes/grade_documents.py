@@ -9,7 +9,7 @@ from core.types import UNKNOWN, Naming, Passage, Verdict
 from grounding.descriptions import may_describe
 from grounding.links import linked_pairs
 from models.calibration import relevance_features
-from nodes.concurrency import gather, off_loop
+from nodes.concurrency import gather, off_loop, size_of
 from nodes.reasons import explained, of_relevance, with_reason
 from prompts.delimiters import as_data, readable
 from prompts.grade_documents import RELEVANCE
@@ -36,7 +36,7 @@ async def grade_documents(state: SelfRAGState, services: Services, runtime: Runt
     """
     context = runtime.context
     known = {name: one for name, one in state["verdicts"].items() if one != NOT_GRADED and one["label"] != UNKNOWN}
-    size = sum(len(passage["text"]) for passage in state["passages"])
+    size = size_of(state["passages"])
     unlikely = await off_loop(size, unlikely_ids, state, services, context)
     skipped = dict.fromkeys(unlikely, NOT_GRADED)
     ungraded = [passage for passage in state["passages"] if passage["id"] not in known | skipped]
@@ -101,8 +101,7 @@ async def _linked(
     """
     question, found = standalone_question(state), state.get("found", state["passages"])
     ranked = sorted(found, key=lambda one: -RELEVANCE.score(verdicts.get(one["id"], NOT_GRADED)))
-    size = sum(len(one["text"]) for one in ranked)
-    pairs = await off_loop(size, linked_pairs, question, ranked)
+    pairs = await off_loop(size_of(ranked), linked_pairs, question, ranked)
     here = {one["id"] for one in state["passages"]}
     known = {one["id"] for one in found if RELEVANCE.is_positive(verdicts.get(one["id"]))}
     new = [pair for pair in pairs if (ids := {one["id"] for one in pair}) & here and not ids <= known]

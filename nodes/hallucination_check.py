@@ -11,6 +11,7 @@ from grounding.answers import is_yes_or_no, repeats_question
 from grounding.claims import Statement, statements
 from grounding.compared import Cell, is_of_it_alone, is_said_of
 from grounding.comparisons import asks_which
+from grounding.conditions import cases_of
 from nodes.check_claim import Evidence, check_claim, check_statement, criticised, supported_from, unsupported
 from nodes.concurrency import gather, off_loop
 from nodes.finish import wording_of
@@ -72,7 +73,9 @@ async def _claims_of(draft: Draft, state: SelfRAGState, services: Services, cont
     if any(map(is_supported, checked)):
         checked = await gather(map(by_itself, found, checked))
     if state["drafts_left"] > 0 and not context.explain:
-        checked = await gather(criticised(claim, evidence, services) for claim in checked)
+        failed = [claim for claim in checked if claim["verdict"]["label"] != "fully supported"]
+        if not await off_loop(evidence.size, cases_of, draft, failed, state["passages"]):  # else these are drafted from
+            checked = await gather(criticised(claim, evidence, services) for claim in checked)
     return checked + [unsupported(one, "There are too many statements to check each.") for one in found[MOST_CLAIMS:]]
 
 

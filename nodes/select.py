@@ -6,8 +6,9 @@ from langgraph.runtime import Runtime
 
 from core.types import Segment
 from grounding.lengths import asks_for_a_list
+from nodes.concurrency import off_loop, size_of
 from nodes.finish import quotes_of
-from run.candidates import best_of, round_of, supported, useful, with_round
+from run.candidates import best_of, open_cases, round_of, supported, useful, with_round
 from run.context import Context, Services
 from run.segments import accepted_in, answer_of, next_of
 from run.state import SelfRAGState, in_segments, things_of
@@ -27,6 +28,8 @@ async def select(state: SelfRAGState, services: Services, runtime: Runtime[Conte
     before = [state["best"]] if state["best"] else []
     best = best_of([*before, *round_], context.constraints)
     accepted = best is not None and supported(best) and useful(best)
+    if best and accepted and state["drafts_left"] > 0:
+        accepted = not await off_loop(size_of(state["passages"]), open_cases, best, state, context)
     declined = bool(round_) and all(one["draft"]["declined"] for one in round_)
     reconsidered = context.mode == "adaptive" and state["route"] == "direct" and bool(round_) and not accepted
     decided: dict[str, Any] = {

@@ -1,8 +1,8 @@
 import pytest
 
 from core.types import Quote
-from grounding.conditions import conditions_of, states_condition_as_fact
-from tests.scripted import passage
+from grounding.conditions import cases_of, conditions_of, states_condition_as_fact
+from tests.scripted import claim, draft, passage
 
 LEASE = "The tenant gives six weeks' notice."
 
@@ -77,6 +77,44 @@ def test_what_only_stands_beside_a_rule_is_no_condition(beside: str) -> None:
 def test_a_condition_that_the_answer_states_is_not_shown_again() -> None:
     condition = " However, a tenant with a shed gives fourteen weeks."
     assert conditions(LEASE, condition, "six weeks; a tenant with a shed gives fourteen weeks") == []
+
+
+def test_an_amount_that_the_answer_has_from_a_sentence_is_no_condition_on_it() -> None:
+    assert conditions("A ticket costs €12.", " In winter, however, it costs €5.", "A ticket costs €5.") == []
+
+
+def test_the_condition_of_a_sentence_in_another_language_is_found() -> None:
+    rule = "Der Puffer hält drei Wochen, außer wenn ihm DTT zugesetzt wurde."
+    assert conditions(rule, " Das Tor ist grün.", "three weeks") == [rule]
+
+
+ELSEWHERE = "The notice of § 3 is doubled where a shed was built."
+RAISED = "For six tenants the notice is raised to nine weeks."
+
+
+@pytest.mark.parametrize(
+    ("text", "source", "cases"),
+    [
+        (f"The gate is green. {ELSEWHERE}", "a.md", [ELSEWHERE]),
+        (f"The gate is green. {RAISED}", "a.md", [RAISED]),
+        (ELSEWHERE, "b.md", []),  # another document
+        ("However, meals are served for nine weeks.", "a.md", []),
+    ],
+)
+def test_a_condition_in_another_passage_of_the_document_is_a_case(text: str, source: str, cases: list[str]) -> None:
+    rule = f"§ 3 Notice. {LEASE}"
+    said = {**claim("six weeks"), "quote": Quote(passage=rule, start=12, end=len(rule))}
+    found = [passage(text, source=source)]
+    drafted = {**draft("six weeks"), "passages": [passage(rule, source="a.md")]}
+    assert [one["text"] for one in cases_of(drafted, [said], found)] == cases
+    assert cases_of({**drafted, "text": "Yes."}, [said], found) == []
+
+
+def test_of_the_quotes_own_sentence_the_part_from_the_condition_on_is_a_case() -> None:
+    rule = "The tenant gives six weeks' notice, unless the flat is flooded, when none is needed."
+    said = {**claim("six weeks"), "quote": Quote(passage=rule, start=0, end=len(rule))}
+    (case,) = cases_of(draft("six weeks", [rule]), [said, said], [])
+    assert case == {**passage(rule), "text": "unless the flat is flooded, when none is needed."}
 
 
 RISK = "If the premises cannot be used because of a flood, the rent is suspended."

@@ -165,6 +165,21 @@ async def test_a_bare_yes_whose_opposite_is_sure_becomes_that_without_a_call(sai
     assert len(generator.inputs("mend")) == (redraft == "Better.")
 
 
+async def test_a_doubtful_draft_that_leaves_out_a_condition_is_drafted_from_that_alone() -> None:
+    rule, exception = "§ 3 Tenants give six weeks' notice.", "The notice of § 3 is fourteen weeks with a shed."
+    said = {**claim("six weeks", "no support"), "quote": {"passage": rule, "start": 0, "end": len(rule)}}
+    begun = one_round("six weeks", said, left=3)
+    begun["drafts"] = [draft("six weeks", [rule])]
+    begun |= {"passages": [passage(rule), passage(exception), passage("c")], "verdicts": {rule: verdict("relevant")}}
+    generator = ScriptedGenerator(["fourteen weeks"])
+    update = await wrote(begun, generator)
+    (asked,) = generator.inputs("draft")
+    assert exception in asked["passages"]
+    assert rule not in asked["passages"]
+    assert [one["id"] for one in update["drafts"][0]["passages"]] == [rule, exception], "both are evidence"
+    assert update["drafts_left"] == 0, "a redraft by what failed would repeat the rule"
+
+
 async def test_a_redraft_that_says_the_same_is_dropped_and_ends_the_loop() -> None:
     update, _ = await mended(one_round("Bad.", left=5), "Bad.")
     assert (update["drafts"], update["drafts_left"], update["decided"]["text"]) == ([], 0, None)

@@ -201,6 +201,12 @@ async def test_a_reason_is_asked_for_where_a_claim_failed_and_is_to_be_redrafted
     assert (found["verdict"]["reason"] is not None) == asked
 
 
+async def test_no_reason_is_asked_for_where_a_condition_is_drafted_from() -> None:
+    critic = judging("no support")
+    await checked(BLUE, critic, [f"{BLUE} However, at dusk it scatters red."], left=1)
+    assert critic.explained == []
+
+
 async def test_the_critic_reads_what_the_generator_read() -> None:
     critic, text = judging(), "word " * 2000 + BLUE
     await checked(BLUE, critic, [text, "Other."])

@@ -7,7 +7,7 @@ from graph.edges import after_select
 from nodes.select import select
 from run.candidates import candidate, rank, supported
 from run.context import Thresholds, Weights
-from tests.scripted import candidate_of, claim, draft, run_node, state, verdict
+from tests.scripted import candidate_of, claim, draft, passage, run_node, state, verdict
 
 GOOD = candidate_of(draft("Good.", ["a"]), [claim("Good.")])
 USELESS = candidate_of(draft("So what.", ["a"]), [claim("So what.")], use="1", score=9)
@@ -44,6 +44,18 @@ async def test_an_answer_is_accepted_when_it_is_supported_and_useful(label: str,
     update = await run_node(select, state(**a_round("It.", label, use)))
     assert update["accepted"] == accepted
     assert update["best"]["draft"]["text"] == "It."
+
+
+@pytest.mark.parametrize(("p", "left", "accepted"), [(0.7, 1, False), (0.7, 0, True), (0.9, 1, True)])
+async def test_an_answer_that_is_not_sure_beside_a_condition_is_accepted_once_no_draft_is_left(
+    p: float, left: int, accepted: bool
+) -> None:
+    text = "Tenants give six weeks' notice. However, with a shed it is fourteen weeks."
+    unsure = verdict("fully supported", {"fully supported": p, "no support": 1 - p})
+    said = {**claim("six weeks"), "verdict": unsure, "quote": {"passage": text, "start": 0, "end": 31}}
+    begun = state(passages=[passage(text)], drafts=[draft("six weeks", [text])], claims=[[said]], drafts_left=left)
+    update = await run_node(select, begun, thresholds=Thresholds(unconditional=0.8))
+    assert update["accepted"] == accepted
 
 
 async def test_usefulness_is_weighed_by_its_probabilities() -> None:
