@@ -101,7 +101,7 @@ class Threads(ThreadTables):
         database.execute("SELECT count(*) FROM threads JOIN turns ON turns.thread = threads.id LIMIT 1").fetchone()
 
     def _deleted(self, id_: str) -> None:
-        """Remove the thread's lock file, and empty the write-ahead log, which still holds its text."""
+        """Remove the thread's lock file, and empty the write-ahead log, which still holds the thread's text."""
         with suppress(OSError):
             self._lock_file(id_).unlink(missing_ok=True)
         with self._using, self._translated():

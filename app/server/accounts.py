@@ -70,7 +70,7 @@ class Accounts:
 
     @contextmanager
     def verifying(self, claim: str, owner: str) -> Iterator[list[VerifiedClaim]]:
-        """Count a claim as a question, and at the end what it cost; the block appends what was verified.
+        """Count a claim as a question, and at the end its cost; the block appends its result to the yielded list.
 
         Raises `QuotaError`, or `RequestError` if the claim cannot be recorded.
         """
@@ -99,7 +99,7 @@ class Accounts:
         return self._day, dict(self._untold)
 
     def settle(self, day: date, told: Spending, everywhere: Spending) -> None:
-        """Take over the sums of all servers, which hold what this one has ``told`` them."""
+        """Take over the sums of all servers; they include ``told``, what this server told the others."""
         self._today()
         if self._day == day:
             self._untold -= Counter(told)

@@ -22,7 +22,7 @@ Entry = dict[str, Any]
 
 
 class Chain:
-    """The entries of a log in order: each holds the SHA-256 of the line before it, the first an empty text."""
+    """The entries of a log in order. Each holds the SHA-256 of the line before it; the first holds an empty text."""
 
     def __init__(self, on_entry: Callable[[Entry], None] = lambda entry: None) -> None:
         self.entries = 0
@@ -31,7 +31,7 @@ class Chain:
         self._whole = True
 
     def follow(self, line: bytes) -> bool:
-        """Take the next line; return False if it, or an earlier line, does not follow the one before."""
+        """Take the next line; return False if this or an earlier line does not hold the hash of the line before."""
         try:
             entry = json.loads(line)
             follows = self._whole and entry["before"] == self.last and entry["entry"] == self.entries + 1

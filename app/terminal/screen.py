@@ -66,7 +66,7 @@ class Screen:
         self.line(("note: {}", text, "yellow"))
 
     def remark(self, text: str, indent: str = "") -> None:
-        """Print to stderr, in passing, what was done."""
+        """Print to stderr, dimmed, what was done."""
         self.line((indent + "{}", text, "dim"))
 
     def line(self, *parts: Part | str) -> None:
@@ -127,9 +127,9 @@ class Screen:
         return sys.stdin is not None and sys.stdin.isatty()
 
     def read_line(self, prompt: str) -> str | None:
-        """Read a line of stdin without its end; None at the end of input. A terminal has a prompt and a history.
+        """Read a line of stdin without its end; None at the end of input. A terminal shows ``prompt``.
 
-        The history is that of the process: no file has it.
+        A terminal also has a history of lines, which lasts as long as the process.
         """
         if self.reads_terminal and self.out.is_terminal:
             with suppress(ImportError):

@@ -20,7 +20,7 @@ REMOVE = tuple(
 
 
 class SharedSaver(ForgivingSaver, PostgresSaver):
-    """The checkpoints of one question. Questions with one saver would wait for each other: LangGraph's has a lock."""
+    """The checkpoints of one question. A saver shared by several would make them wait, as LangGraph's has a lock."""
 
     errors = (RequestError,)
 

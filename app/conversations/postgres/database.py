@@ -69,7 +69,7 @@ CHECKPOINTS: Migrations = [
 
 
 class SharedDatabase:
-    """Connections to the shared schema; as with `retrieval.postgres.database`, no state outlives a transaction."""
+    """Connections to the shared schema; no session state outlives a transaction, so that poolers can be used."""
 
     def __init__(self, url: str) -> None:
         """Connect, and make or migrate the schema. Raises `RequestError` and `StoreUnavailable`."""
