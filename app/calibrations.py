@@ -104,7 +104,7 @@ def kept_by_settings(library: Library, settings: Settings, screen: Screen) -> Li
 
 
 def with_calibration(services: Services, library: Library, settings: Settings, screen: Screen) -> Services:
-    """Return the services of the models that the settings name, with the library's calibration if it has one."""
+    """Return ``services``, whose models the settings name, with the library's calibration if there is one for them."""
     kept = kept_by_settings(library, settings, screen)
     return kept.over(services, settings) if kept else services
 
@@ -117,7 +117,7 @@ def provenance_of(settings: Settings, library: Library) -> Provenance:
 
 
 def labels_in(path: Path, settings: Settings) -> Dataset:
-    """Return the questions of a file that have an answer or are unanswerable. Raises `RequestError` if it has none."""
+    """Return a file's questions with an answer, or known to be unanswerable. Raises `RequestError` if there is none."""
     dataset = load(path, _folder(settings) / "documents")
     examples = usable(dataset.examples)
     if not examples:
@@ -176,7 +176,7 @@ def keep_file(path: Path, text: str) -> None:
 
 
 def keep_labels(path: Path, text: str) -> None:
-    """Write the model's labels; earlier ones, which a person may have corrected, are renamed. Raises `RequestError`."""
+    """Write the model's labels; rename an earlier file, which a person may have corrected. Raises `RequestError`."""
     with suppress(OSError):
         before = path.read_text(encoding="utf-8", errors="replace")
         if before != text:

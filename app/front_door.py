@@ -116,7 +116,7 @@ class SelfRAG:
         return opened
 
     def over(self, library: Library, retriever: RetrieverLike, visible: Visible | None = None) -> Self:
-        """Return a copy over another library, searched by ``retriever``. They share the models: close only one of them.
+        """Return a copy over another library, searched by ``retriever``. Both share the models: close only one.
 
         The stamp of its answers covers only the ``visible`` documents.
         """

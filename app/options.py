@@ -77,7 +77,7 @@ def file_path(word: str) -> Path:
 
 
 def pattern(word: str) -> str:
-    """Read a pattern of files; ``.``, and one that begins with ``..``, is made absolute, as shells write it."""
+    """Read a pattern of files; make ``.``, and a pattern that begins with ``..``, absolute by the working folder."""
     if not word.strip():
         raise ArgumentTypeError("a pattern is empty")
     path = os.path.normpath(word)

@@ -92,7 +92,7 @@ class Claim(TypedDict):
 class Subject(TypedDict):
     """The name of something that a question only describes, and the quote that gives it.
 
-    ``asked`` is the question that the name answers; ``question`` is the user's, with the name for the description.
+    ``asked`` is the question that the name answers; in ``question``, the user's, it replaces the description.
     """
 
     description: str
@@ -125,7 +125,7 @@ class Queried(TypedDict):
 
 
 class Draft(TypedDict):
-    """A candidate answer and the passages that the generator read; ``relevance`` is their mean ISREL."""
+    """A candidate answer and the passages that the generator read; ``relevance`` is the passages' mean ISREL."""
 
     text: str
     passages: list[Passage]

@@ -40,7 +40,7 @@ def require_claim(claim: str) -> str:
 class VerifiedClaim(JudgedClaim):
     """A sentence and what the documents say of it, by itself or as an answer to ``question``.
 
-    ``label`` is one that a claim of an answer can have, ``contradicted`` if a passage says otherwise, or ``no claim``;
+    ``label`` is a label of claims in answers, ``contradicted`` if a passage says otherwise, or ``no claim``;
     ``citations`` are the quotes that support or contradict it.
     """
 

@@ -89,7 +89,7 @@ class Audit:
 
 
 def verified(path: Path, on_entry: Callable[[Entry], None]) -> Chain:
-    """Read a log, also while a server writes it, passing on each entry. Raises `RequestError` where it was changed."""
+    """Read a log, even while it is written; pass entries to ``on_entry``. Raises `RequestError` for a changed log."""
     chain = Chain(on_entry)
     try:
         with open_regular(path.expanduser()) as file:

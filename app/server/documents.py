@@ -37,8 +37,8 @@ class Documents:
     """A library, with what is uploaded to it; the owner of a token sees nothing that another uploaded.
 
     Uploads are kept in the library's database, which servers may share, else in the folder ``uploads``. The ``sample``
-    is asked instead while there is nothing in the library. Indexing is done in a thread, one at a time; ``follow`` is
-    called before each sync with the disk.
+    is asked instead while there is nothing in the library. Indexing is done in a thread, one at a time; ``follow``,
+    such as `follow_own`, is called before each sync with the disk.
     """
 
     def __init__(

@@ -114,7 +114,7 @@ class ThreadRuns:
         return run
 
     def described_turns(self, thread: str, owner: str) -> list[dict[str, Any]]:
-        """Return a thread's turns as JSON, with answers but not whole results; runs of this server as they are now."""
+        """Return a thread's turns as JSON, with answers for results; a turn that runs here has the state of its run."""
         return [self._described(turn, owner) for turn in self.threads.each_turn(thread, owner)]
 
     async def delete(self, thread: str, owner: str) -> None:

@@ -72,7 +72,7 @@ class FolderUploads:
 
 
 class DatabaseUploads:
-    """Uploads in the library's database, as `FolderUploads`: any server may read, replace and remove them."""
+    """Uploads in the library's database, with the methods of `FolderUploads`: all servers share them."""
 
     folder = Path(os.fsdecode(UPLOADS))
 

@@ -1,6 +1,6 @@
 """Print results to stdout and all else to stderr, with colour and bars on a terminal only.
 
-All that a command prints passes here. Hidden characters are removed and, except in an answer, it is put on one line:
+All that a command prints passes here. Hidden characters are removed, and texts other than answers are put on one line:
 names of files, and what models and servers write, are not to be trusted.
 """
 
@@ -36,7 +36,7 @@ def print_error(text: str) -> None:
 
 
 class Screen:
-    """Two consoles. ``quiet`` silences stderr but for errors."""
+    """Two consoles, for stdout and for stderr; ``quiet`` silences stderr except for errors."""
 
     def __init__(self, *, quiet: bool = False) -> None:
         class Pipe(Console):
@@ -117,7 +117,7 @@ class Screen:
         )
 
     def json(self, value: object, *, indent: int | None = 2) -> None:
-        """Print one JSON object to stdout, in characters of its encoding; without ``indent`` it is one line."""
+        """Print one JSON object to stdout, in characters of stdout's encoding; without ``indent`` it is one line."""
         readable = (sys.stdout.encoding or "").lower().startswith("utf")
         print(as_json(value, ensure_ascii=not readable, indent=indent), flush=True)
 

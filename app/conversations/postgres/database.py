@@ -98,7 +98,7 @@ class SharedDatabase:
 
 
 class Marked:
-    """A connection whose statements may have ``?`` for each value, and whose rows are read by name."""
+    """A connection whose statements may have ``?`` as placeholders, and whose rows are read by name."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
