@@ -67,7 +67,7 @@ def services_of(
 
 
 def services_without_models(settings: Settings, retriever: RetrieverLike) -> Services:
-    """Return services without a model loaded: enough for the fingerprint of a system, but not to ask a question."""
+    """Return services without a model loaded: enough to fingerprint a system of an evaluation, not to ask."""
     nothing: Any = None
     calibration = calibration_of(critic_name(settings), settings)
     calibrated = calibration.thresholds if calibration else {}

@@ -92,7 +92,7 @@ def open_docs(docs: Sequence[Path], settings: Settings, screen: Screen) -> Libra
 
 
 def open_served(settings: Settings, screen: Screen, uploads: Path) -> tuple[Library, Library | None]:
-    """Open the user's own library with its uploads and, if that is empty, the sample (else None)."""
+    """Open the user's own library with its uploads and, if that library is empty, the sample (else None)."""
     library = open_own(settings, screen)
     add_uploads(library, uploads)
     sync(library, screen, complete=False)

@@ -86,7 +86,7 @@ class Settings(BaseSettings):
     @field_validator("openai_api_key", "openai_base_url", "openai_api_base", mode="before")
     @classmethod
     def _is_trimmed(cls, given: object) -> object:
-        """Strip white space: what was pasted may end in a line break, or be nothing else."""
+        """Strip white space: a pasted value may end in a line break, or be blank."""
         return (given.strip() or None) if isinstance(given, str) else given
 
     @field_validator("openai_api_key")

@@ -45,7 +45,7 @@ class Verdict(TypedDict):
 
 
 class Passage(TypedDict):
-    """A passage as the models read it. ``page`` and ``row`` count from 1; ``similarity`` is the retriever's.
+    """A passage as the models read it. ``page`` and ``row`` count from 1; ``similarity`` is what the retriever gives.
 
     ``title`` and ``date`` (YYYY-MM-DD) of its document and ``heading`` of its section are there only if the retriever
     gives them.

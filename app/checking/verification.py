@@ -88,10 +88,10 @@ async def passages_for(
 
 
 async def verdict_on(one: Statement, passages: list[Passage], services: Services, context: Context) -> Claim:
-    """Let the critic judge a claim without a question; it is contradicted if a sentence of the passages says otherwise.
+    """Judge a claim without a question; the claim is contradicted if a sentence of the passages says otherwise.
 
-    The critic reads the passage that has most of the claim's words. A claim that it finds supported can be contradicted
-    only if its quote lacks a figure or a name of the claim.
+    The critic reads the passage that has most of the claim's words. A claim labelled supported can be contradicted only
+    if its quote lacks a figure or a name of the claim.
     """
     whole = with_lead_in(one.text, one.context)
     size = len(whole) + sum(len(passage["text"]) for passage in passages)

@@ -85,7 +85,7 @@ class Conversation:
             self._answer(turn)
 
     def meant(self, text: str) -> None:
-        """Ask the last question again; the given text is what it means without the conversation."""
+        """Ask the last question again; ``text`` is what that question means without the conversation."""
         last = self._last()
         self.ask(last.question, standalone=text, replaces=last.run)
 

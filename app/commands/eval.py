@@ -1,4 +1,4 @@
-"""``eval``: ask a question set through several systems, score what they say, and write the report."""
+"""``eval``: ask a question set through several systems, score their answers, and write the report."""
 
 import argparse
 import asyncio

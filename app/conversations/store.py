@@ -23,7 +23,7 @@ COMPANIONS = ("", "-wal", "-shm", "-journal")
 
 
 class HeldLock(FileLock):
-    """A lock that is acquired before it is entered: as a context manager it only releases."""
+    """A lock that is acquired already: entering its context does nothing, leaving the context releases it."""
 
     def __enter__(self) -> Self:
         return self

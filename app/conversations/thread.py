@@ -72,7 +72,7 @@ class ThreadStorageError(RequestError):
 
 
 class LeaseLostError(SelfRAGError):
-    """Another process has taken over this one's lease; what this one still writes is not kept."""
+    """Another process has taken over this process's lease; what this process still writes is not kept."""
 
     def __init__(self) -> None:
         super().__init__("Another server has gone on with this question, because this one was silent for too long.")

@@ -23,7 +23,7 @@ class NodeStarted:
 
 @dataclass(frozen=True)
 class NodeFinished:
-    """A node of the graph has ended; ``decided`` is what it decided, as the result's ``path`` has it."""
+    """A node of the graph has ended; ``decided`` is what it decided, as in the result's ``path``."""
 
     node: str
     seconds: float
@@ -75,7 +75,7 @@ class ResumedNodes:
 
 
 async def finished(events: AsyncGenerator[Event, None]) -> Finished:
-    """Run to the end, pass over all other events, and return the last."""
+    """Read a run's events to the end, and return the last."""
     async with aclosing(events) as told:
         (end,) = [event async for event in told if isinstance(event, Finished)]
     return end

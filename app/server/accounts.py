@@ -1,4 +1,4 @@
-"""What each person has asked and spent today: kept within their quota, and in the audit log if there is one."""
+"""Count what each person asks and spends today, enforce the quotas, and write the audit log if there is one."""
 
 import logging
 from collections import Counter
@@ -24,7 +24,7 @@ Spending = Mapping[tuple[str, str], int]  # by the owner and "questions" or "tok
 class Accounts:
     """Counts what each person asks and spends in a day in UTC.
 
-    After a restart it continues from today's entries in the audit log, or from the sums of servers over one database.
+    After a restart counting continues from today's audit log, or from the sums in a database that servers share.
     """
 
     people: Callable[[], People] = People

@@ -81,7 +81,7 @@ class Asking:
         return self.documents.rag_of(owner)
 
     def ask_of(self, run: Run, asked: Asked, saver: BaseCheckpointSaver[str] | None = None) -> Ask:
-        """Return a function that answers a run of no thread, or continues it from its checkpoint in ``saver``.
+        """Return a function that answers a run outside threads, or continues it from its checkpoint in ``saver``.
 
         Drafts are streamed if the run outlives its client, who then follows its events. A check always starts anew.
         """

@@ -34,7 +34,7 @@ log = logging.getLogger("selfrag.server")
 
 
 class Documents:
-    """A library, with what is uploaded to it; the owner of a token sees nothing that another uploaded.
+    """A library and its uploads; the owner of a token sees no upload of another owner.
 
     Uploads are kept in the library's database, which servers may share, else in the folder ``uploads``. The ``sample``
     is asked instead while there is nothing in the library. Indexing is done in a thread, one at a time; ``follow``,

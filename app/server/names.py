@@ -26,7 +26,7 @@ FOLDERS = re.compile(r"(?<![\w:/.~-])/(?:[^\s/]+/)+(?=[^\s/])")  # of an absolut
 
 
 class Names:
-    """The names of the files and folders that were indexed; a document's name begins with that of its folder.
+    """The names of the files and folders that were indexed; a document's name begins with its folder's name.
 
     Each name is the last part of its path, or as many of its last parts as tell it from the other names.
     """

@@ -225,7 +225,7 @@ class _Answer:
 
 
 def task_answer(prompt: str) -> str:
-    """Answer one of Open WebUI's own prompts without a model: the question as the title, nothing for the others."""
+    """Answer Open WebUI's own prompts without a model: a title is the question, all else (such as tags) is empty."""
     wanted = ASKED_FOR.search(prompt.partition("<chat_history>")[0])
     if wanted is None:
         return "{}"

@@ -80,7 +80,7 @@ class TokensFile:
         self._looked = time.monotonic()
 
     def __call__(self) -> People:
-        """Return the people of the file; while it cannot be read, those that were read last."""
+        """Return the people of the file; while the file cannot be read, the people that were read last."""
         if time.monotonic() - self._looked >= LOOK_SECONDS:
             self._looked = time.monotonic()
             if (version := self._now()) != self._version:

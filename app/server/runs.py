@@ -260,7 +260,7 @@ class Runs:
 
     @contextmanager
     def attended(self, run: Run) -> Iterator[None]:
-        """End the run when the block is left, that is when its client disconnects, unless it outlives its client."""
+        """End the run when the block is left, as when its client disconnects, unless the run outlives its client."""
         try:
             yield
         finally:

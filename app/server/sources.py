@@ -22,7 +22,7 @@ def in_passage(citation: Citation) -> Surroundings:
 
 
 class Sources:
-    """Shows citations in their documents; ``around`` finds the text around one, ``pages`` reads PDFs."""
+    """Shows citations in their documents; ``around`` finds the text around a citation, ``pages`` reads PDFs."""
 
     def __init__(self, around: Around = in_passage, pages: PageReader | None = None) -> None:
         self.pages = pages

@@ -1,4 +1,4 @@
-"""The questions of threads as runs of the server, also those that it has forgotten or that were interrupted."""
+"""Run the questions of threads on a server, also questions that the server has forgotten or that were interrupted."""
 
 import asyncio
 import logging

@@ -1,4 +1,4 @@
-"""Show how far long work is, by a bar on a terminal, else by a line now and then; print tables of what came of it."""
+"""Show how far long work is, by a bar on a terminal, else by a line now and then; print tables of the results."""
 
 import sys
 import time

@@ -1,4 +1,4 @@
-"""What the tools search and ask: on stdio one person's documents, on a server those that a token's owner may see."""
+"""What the MCP tools ask: on stdio one person's documents, on a server the documents that a token's owner may see."""
 
 import asyncio
 import os

@@ -220,5 +220,5 @@ TOOLS = (
 
 
 def offered(writing: str | None) -> dict[str, Tool]:
-    """Return the tools by name: those that only read, and the writing one that ``writing`` names, if any."""
+    """Return the tools by name: all that only read, and the writing tool that ``writing`` names, if any."""
     return {tool.name: tool for tool in TOOLS if not tool.writes or tool.name == writing}
