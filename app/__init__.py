@@ -51,7 +51,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name when it is first used: the command line starts without what it does not need."""
+    """Import a public name when it is first used, so that the command line starts without heavy imports."""
     for module, names in PUBLIC.items():
         if name in names:
             return getattr(import_module(module), name)

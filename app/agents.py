@@ -45,13 +45,13 @@ HOLDS = (*LEVELS, NO_CLAIM)
 
 
 class Question(BaseModel):
-    """What the tool takes."""
+    """The arguments of the tool."""
 
     question: str = Field(description="A complete question, understood without the conversation")
 
 
 def tool_of(stream: Callable[[str], AsyncGenerator[Event, None]], name: str, description: str | None) -> BaseTool:
-    """Return a tool: its content is the answer with its quotes, its artifact the result as ``--json`` prints it."""
+    """Return a tool whose content is the answer with its quotes, and whose artifact is the `Result` as JSON."""
 
     async def ask(question: str) -> tuple[str, dict[str, Any]]:
         end = await finished(stream(question))
@@ -71,9 +71,9 @@ def tool_of(stream: Callable[[str], AsyncGenerator[Event, None]], name: str, des
 class GradedPassages(BaseRetriever):
     """A retriever of the passages that the first search finds and the critic judges relevant, best first.
 
-    If a table answers the question, it returns the rows that carry the answer. The metadata has the other fields of a
-    `Passage` that are known, and ``relevance``, the critic's probability. Raises `ModelError` if nothing is relevant
-    and the model failed or a limit was reached.
+    If a table answers the question, the retriever returns the rows that carry the answer. A document's metadata are
+    the known fields of its `Passage`, and ``relevance``, the critic's probability. Raises `ModelError` if nothing is
+    relevant and the model failed or a limit was reached.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
@@ -113,7 +113,7 @@ def _relevant(state: SelfRAGState) -> list[Document]:
 
 
 class CheckedState(AgentState[Any]):
-    """An agent's state; ``checked`` is its last answer as a `CheckedText` in JSON, None if the check failed."""
+    """An agent's state. ``checked`` is the agent's last answer as a `CheckedText` in JSON; None if the check failed."""
 
     checked: NotRequired[dict[str, Any] | None]
 
@@ -121,10 +121,10 @@ class CheckedState(AgentState[Any]):
 class CheckedAnswers(AgentMiddleware[CheckedState, Any]):
     """Checks an agent's final answer against the documents, claim by claim, before the agent ends.
 
-    An answer with claims that the documents contradict or do not support goes back to the model, with these claims
-    named, at most ``redrafts`` times. If such a claim is left, or one that could not be checked, ``otherwise`` "mark"
-    marks each of them, and "refuse" puts a sentence in place of the answer. If the check fails or takes more than
-    ``seconds``, the whole answer counts as not checked. Text that a model streams has not been checked.
+    If the documents contradict or do not support a claim, the model is told so and answers again, at most ``redrafts``
+    times. Claims that then still fail, or could not be checked, are marked if ``otherwise`` is "mark"; if it is
+    "refuse", a sentence replaces the answer. If the check fails or takes more than ``seconds``, the whole answer counts
+    as not checked. Text that a model streams has not been checked.
     """
 
     state_schema = CheckedState

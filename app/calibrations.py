@@ -40,10 +40,10 @@ WHAT = {
 
 
 class LibraryCalibration(BaseModel, frozen=True, extra="forbid"):
-    """Thresholds and regressions fitted for one library, and how well they did there.
+    """Thresholds and regressions fitted to labelled questions on one library, and ``figures`` of how well they did.
 
-    ``fitted_for`` names the models, the prompts and the critic's own calibration; with others it is not used.
-    ``confidences`` are those of the labelled questions' answers above the cut; at most the share ``risk`` is wrong.
+    ``fitted_for`` names the models, the prompts and the critic's own calibration; with any other the fit is not used.
+    ``confidences`` are those of the answers to the labelled questions; of these at most the share ``risk`` is wrong.
     """
 
     fitted_for: dict[str, str | None]
@@ -69,7 +69,7 @@ class LibraryCalibration(BaseModel, frozen=True, extra="forbid"):
 
 
 def fitted_for(stamp: Stamp, base: str | None, library: Library, settings: Settings) -> dict[str, str | None]:
-    """Return what a calibration depends on, by name; ``base`` names the calibration that came with the critic."""
+    """Return the models and prompts that a calibration depends on; ``base`` names the critic's own calibration."""
     embedding = without_secrets(library.store.model.name, settings)
     known = stamp.model_dump() | {"embedding_model": embedding, "base": base}
     return {name: known[name] for name in WHAT}
@@ -78,7 +78,7 @@ def fitted_for(stamp: Stamp, base: str | None, library: Library, settings: Setti
 def kept_for(
     library: Library, stamp: Stamp, base: str | None, settings: Settings, screen: Screen
 ) -> LibraryCalibration | None:
-    """Return the library's calibration; None if there is none, or, with a note, if it does not fit these models."""
+    """Return the library's calibration if it has one for these models, else None; note why one cannot be used."""
     path = file_of(library, settings)
     try:
         kept = LibraryCalibration.model_validate_json(read_regular(path, LARGEST))
@@ -104,7 +104,7 @@ def kept_by_settings(library: Library, settings: Settings, screen: Screen) -> Li
 
 
 def with_calibration(services: Services, library: Library, settings: Settings, screen: Screen) -> Services:
-    """Return the services of the models that the settings name, with the library's calibration if it has one."""
+    """Return ``services``, whose models the settings name, with the library's calibration if there is one for them."""
     kept = kept_by_settings(library, settings, screen)
     return kept.over(services, settings) if kept else services
 
@@ -117,7 +117,7 @@ def provenance_of(settings: Settings, library: Library) -> Provenance:
 
 
 def labels_in(path: Path, settings: Settings) -> Dataset:
-    """Return the questions of a file that have an answer or are unanswerable. Raises `RequestError` if it has none."""
+    """Return a file's questions with an answer, or known to be unanswerable. Raises `RequestError` if there is none."""
     dataset = load(path, _folder(settings) / "documents")
     examples = usable(dataset.examples)
     if not examples:
@@ -139,9 +139,9 @@ async def fit(
     budget: int = UNBOUNDED,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> tuple[Calibrated, list[Trial]]:
-    """Ask the examples, fit a calibration, and keep it if it is better; ``services`` are those without a calibration.
+    """Ask the examples with uncalibrated ``services``, fit a calibration, and keep it if it improves the confidence.
 
-    Without examples the model writes some. Its replies are kept, so that no question is asked twice. Raises
+    Without examples the model writes some. The model's replies are kept, so that no call is made twice. Raises
     `RequestError` if nothing can be fitted or the ``budget`` of calls is used up, and `ModelError`.
     """
     with Replies(file_of(library, settings).with_suffix(".replies.jsonl")) as replies:
@@ -176,7 +176,7 @@ def keep_file(path: Path, text: str) -> None:
 
 
 def keep_labels(path: Path, text: str) -> None:
-    """Write the model's labels; earlier ones, which a person may have corrected, are renamed. Raises `RequestError`."""
+    """Write the model's labels; rename an earlier file, which a person may have corrected. Raises `RequestError`."""
     with suppress(OSError):
         before = path.read_text(encoding="utf-8", errors="replace")
         if before != text:

@@ -97,7 +97,7 @@ class _Parser(argparse.ArgumentParser):
         raise RequestError(f"{message}; see {self.prog} --help.")
 
     def format_help(self) -> str:
-        """Return the help without the options of groups that have a title, which only --help-all lists."""
+        """Return the help without the titled groups of options, which only --help-all lists."""
         groups = self._action_groups
         self._action_groups = groups[:2]
         try:
@@ -114,13 +114,13 @@ class _HelpAll(argparse.Action):
 
 class _Formatter(argparse.HelpFormatter):
     def _fill_text(self, text: str, width: int, indent: str) -> str:
-        """Wrap each line by itself; a row of a table goes on below the start of its second column."""
+        """Wrap each line by itself; indent a table row's further lines to its second column."""
         gaps = [(line, re.match(r" +\S.*?  +", line)) for line in text.splitlines()]
         return "\n".join(fill(line, width, subsequent_indent=" " * (gap.end() if gap else 0)) for line, gap in gaps)
 
 
 class Command(NamedTuple):
-    """The texts of a command's help; ``usage`` is given if it takes more than options."""
+    """The texts of a command's help; ``usage`` is empty if the command takes only options."""
 
     description: str
     example: str

@@ -67,7 +67,7 @@ def services_of(
 
 
 def services_without_models(settings: Settings, retriever: RetrieverLike) -> Services:
-    """Return services without a model loaded: enough for the fingerprint of a system, but not to ask a question."""
+    """Return services without a model loaded: enough to fingerprint a system of an evaluation, not to ask."""
     nothing: Any = None
     calibration = calibration_of(critic_name(settings), settings)
     calibrated = calibration.thresholds if calibration else {}
@@ -100,7 +100,7 @@ def critic_name(settings: Settings) -> str:
 
 
 def calibration_of(critic: str, settings: Settings) -> Calibration | None:
-    """Return the critic's calibration; None unless it is the embedded model's own file with all of its adapters."""
+    """Return the critic's calibration; None unless the critic is the default embedded model with all its adapters."""
     own = critic == EMBEDDED and settings.selfrag_model_path is None
     return CALIBRATED if own and adapters_are_intact() else None
 
@@ -113,7 +113,7 @@ def limits_of(settings: Settings) -> Limits:
 
 
 def context_of(settings: Settings, given: Context | None = None) -> Context:
-    """Return the run's context: what is given, else the settings. Limits and thresholds are those of the services."""
+    """Return the run's context: ``given``, completed by the settings. Limits and thresholds come from `Services`."""
     relevance, support, usefulness = settings.selfrag_weights
     own = Context(
         **{name: getattr(settings, f"selfrag_{name}") for name in OF_A_QUESTION},

@@ -116,7 +116,7 @@ class SelfRAG:
         return opened
 
     def over(self, library: Library, retriever: RetrieverLike, visible: Visible | None = None) -> Self:
-        """Return a copy over another library, searched by ``retriever``. They share the models: close only one of them.
+        """Return a copy over another library, searched by ``retriever``. Both share the models: close only one.
 
         The stamp of its answers covers only the ``visible`` documents.
         """
@@ -130,7 +130,7 @@ class SelfRAG:
         return other
 
     def ask_of(self, library: Library, screen: Screen) -> None:
-        """Search ``library`` from now on, with its calibration; ``screen`` shows why a calibration cannot be used."""
+        """Ask ``library`` from now on, with its calibration; ``screen`` shows why a calibration cannot be used."""
         self.library = library
         kept = kept_for(library, self._stamp, self._base_calibration, self._settings, screen)
         self.library_calibration = kept
@@ -172,7 +172,7 @@ class SelfRAG:
         """Answer one question.
 
         ``conversation`` are the turns before it, oldest first, as `Result.turn` returns them; the last 20 count.
-        ``standalone`` says what the question means by itself, where an earlier result has that wrong. Raises
+        ``standalone`` is the meaning of the question by itself, if an earlier result got it wrong. Raises
         `RequestError` for a question that cannot be asked. If the model fails, the outcome is ``stopped``.
         """
         return in_background(self.aask(question, context, conversation=conversation, standalone=standalone))
@@ -356,7 +356,7 @@ class SelfRAG:
         *,
         tokens: bool = True,
     ) -> AsyncGenerator[Event, None]:
-        """Answer as `astream`, given the graph's input; with None continue from the last checkpoint for ``config``.
+        """Answer as `astream`, given the graph's input; if that is None, continue from ``config``'s last checkpoint.
 
         The events of the nodes that finished before are yielded again first.
         """

@@ -1,4 +1,4 @@
-"""Open the documents that a question is asked of: those named, the library, or the sample."""
+"""Open the documents that questions are asked of: named ones, the user's library, or the sample documents."""
 
 import hashlib
 import logging
@@ -64,10 +64,10 @@ def library_to_ask(
     *,
     complete: bool = False,
 ) -> Library:
-    """Open and sync the index of ``docs``, else the user's library or, if that is empty, the sample's.
+    """Open and sync the index of ``docs``; without them the user's library or, if that is empty, the sample.
 
     Raises `RequestError` if there is nothing to ask, or nothing that fits the filter ``within``. If another process is
-    writing the index, ``complete`` raises `RequestError` too; else the index is asked as far as it is.
+    writing the index, ``complete`` raises `RequestError` too; otherwise the part indexed so far is asked.
     """
     library = open_docs(docs, settings, screen) if docs else open_own(settings, screen)
     sync(library, screen, complete)  # before the test: a folder may have got its first document, or lost its last
@@ -92,7 +92,7 @@ def open_docs(docs: Sequence[Path], settings: Settings, screen: Screen) -> Libra
 
 
 def open_served(settings: Settings, screen: Screen, uploads: Path) -> tuple[Library, Library | None]:
-    """Open the user's own library with its uploads; while it is empty, also the sample's, else None."""
+    """Open the user's own library with its uploads and, if that library is empty, the sample (else None)."""
     library = open_own(settings, screen)
     add_uploads(library, uploads)
     sync(library, screen, complete=False)
@@ -106,9 +106,9 @@ def open_served(settings: Settings, screen: Screen, uploads: Path) -> tuple[Libr
 
 
 def open_shared(settings: Settings, screen: Screen, uploads: Path) -> Library:
-    """Open the index that a server's users share: what is in the user's library, or else the sample, and all uploads.
+    """Open the index that a server's users share: all uploads, and the user's library or else the sample.
 
-    It is separate: what others upload never enters the library, which the command line asks.
+    The index is separate: what others upload never enters the library, which the command line asks.
     """
     library = open_library("shared", settings, screen)
     follow_own(library, settings, uploads)
@@ -118,7 +118,7 @@ def open_shared(settings: Settings, screen: Screen, uploads: Path) -> Library:
 
 
 def follow_own(library: Library, settings: Settings, uploads: Path) -> None:
-    """Give a shared library the folders and exclusions of the user's own library, or else the sample."""
+    """Give a shared library the folders and exclusions of the user's own library; if that has no folder, the sample."""
     with _open("library", settings, library.store.model, library.settings) as own:
         shared, excluded = own.roots() or {SAMPLE.resolve(): False}, own.excluded()
     known = library.roots()
@@ -148,7 +148,7 @@ def add_uploads(library: Library, uploads: Path) -> None:
 
 
 def move_uploads(uploads: Uploads, folder: Path) -> list[Path]:
-    """Store the files of an upload folder in the library's database, unless it has them; return all of them.
+    """Store the files of an upload folder in the library's database, unless it has them; return all their paths.
 
     The files stay where they are. The next sync reads what was stored.
     """
@@ -167,7 +167,7 @@ def move_uploads(uploads: Uploads, folder: Path) -> list[Path]:
 
 
 def home_of(url: str, settings: Settings) -> Path | None:
-    """Return the folder in which a store's URL keeps libraries, and make them private; return None for a database."""
+    """Return the folder of a store's libraries, and make the libraries private; return None for a database."""
     if names_database(url):
         return None
     home = library_folder(url, settings.libraries_folder)
@@ -182,7 +182,7 @@ def home_of(url: str, settings: Settings) -> Path | None:
 def sync(library: Library, screen: Screen, complete: bool) -> None:
     """Sync the library with the disk; unless ``complete``, use it as it is while another process is writing it.
 
-    Raises `IndexBusy`, after a moment's wait, if it must be complete or has nothing yet.
+    Raises `IndexBusy`, after a moment's wait, if the library must be complete or nothing is indexed yet.
     """
     for seconds in (WAIT,) if complete else (0.0, WAIT):
         try:

@@ -1,4 +1,4 @@
-"""Read the words of options and settings, and check the files that they name."""
+"""Parse the values of options and settings, and check the files that they name."""
 
 import calendar
 import errno
@@ -77,7 +77,7 @@ def file_path(word: str) -> Path:
 
 
 def pattern(word: str) -> str:
-    """Read a pattern of files; ``.``, and one that begins with ``..``, is made absolute, as shells write it."""
+    """Read a pattern of files; make ``.``, and a pattern that begins with ``..``, absolute by the working folder."""
     if not word.strip():
         raise ArgumentTypeError("a pattern is empty")
     path = os.path.normpath(word)
@@ -120,7 +120,7 @@ def require_output(path: Path, *suffixes: str) -> None:
 
 
 def as_text(word: str) -> str:
-    """Return a word of the command line or of JSON as text that can be encoded; "" if nothing in it can be read."""
+    """Return ``word`` with what cannot be encoded replaced; "" if nothing in it can be read."""
     text = without_surrogates(word)
     return "" if is_blank(text) else text
 

@@ -86,7 +86,7 @@ class Settings(BaseSettings):
     @field_validator("openai_api_key", "openai_base_url", "openai_api_base", mode="before")
     @classmethod
     def _is_trimmed(cls, given: object) -> object:
-        """Strip white space: what was pasted may end in a line break, or be nothing else."""
+        """Strip white space: a pasted value may end in a line break, or be blank."""
         return (given.strip() or None) if isinstance(given, str) else given
 
     @field_validator("openai_api_key")
@@ -125,7 +125,7 @@ class Settings(BaseSettings):
     @field_validator("selfrag_home", "selfrag_model_path", "selfrag_tokens_file", "selfrag_audit_file")
     @classmethod
     def _is_a_path(cls, path: Path | None) -> Path | None:
-        """Check that the path's ``~`` can be expanded; return it as it is written, since answers are kept by it."""
+        """Check that the path's ``~`` can be expanded; return it unexpanded, as the key of kept answers has it."""
         try:
             if path:
                 os.lstat(path.expanduser())
@@ -145,7 +145,7 @@ class Settings(BaseSettings):
 
     @property
     def key(self) -> str | None:
-        """The key of the endpoint, not to be shown."""
+        """The API key of the endpoint, which must not be shown."""
         return self.openai_api_key.get_secret_value() if self.openai_api_key else None
 
     @property
@@ -167,7 +167,7 @@ class Settings(BaseSettings):
 
     @property
     def models_folder(self) -> Path:
-        """The folder of downloaded models. Raises `RequestError`, as each folder, if no home folder is known."""
+        """The folder of downloaded models. Raises `RequestError`, like other folders, if no home folder is known."""
         return self._home("cache") / "models"
 
     @property
@@ -182,7 +182,7 @@ class Settings(BaseSettings):
         return home / "uploads", home / "uploads-of-tokens"
 
     def owned_folder(self, name: Literal["uploads", "feedback", "threads"]) -> Path:
-        """Return the folder where these are kept, unless a database does so; a server with tokens has its own."""
+        """Return the folder for ``name``, where no database keeps it. A server with tokens has folders of its own."""
         return self._home("data") / (f"{name}-of-tokens" if self.selfrag_tokens_file else name)
 
     def _home(self, kind: Literal["cache", "data"]) -> Path:
@@ -199,7 +199,7 @@ class _EnvFile(io.StringIO):
     """``.env`` of the working folder, opened only if python-dotenv reads it: the environment can tell it not to."""
 
     def read(self, size: int | None = -1) -> str:
-        """Return the whole file; "" if there is none, or a folder, as a virtual environment may be called."""
+        """Return the whole file; "" if there is none, or if ``.env`` is a folder, such as a virtual environment."""
         try:
             data = read_regular(Path(".env"), LARGEST_ENV)
         except (FileNotFoundError, IsADirectoryError):

@@ -28,7 +28,7 @@ class EmptyDocument(UnreadableDocument):
 
 
 class NoTextError(ValueError):
-    """A reader found no text; the message completes a sentence that begins with the file's name."""
+    """The reader of a file format found no text; the message completes a sentence that begins with the file's name."""
 
 
 class IndexBusy(RequestError):

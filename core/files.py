@@ -51,7 +51,7 @@ def make_private_folder(folder: Path) -> None:
 def make_private(path: Path) -> None:
     """Remove the permissions of group and others from a file or folder that belongs to this user.
 
-    A folder that is shared on purpose is left as it is: its owner cannot write it, or it is like ``/tmp`` (sticky bit).
+    A folder that its owner cannot write, or that has the sticky bit like ``/tmp``, is shared on purpose: it stays so.
     """
     with suppress(OSError):
         found = path.stat(follow_symlinks=False)

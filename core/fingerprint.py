@@ -35,7 +35,7 @@ def digest_of_code(code: tuple[str, ...], root: Path = ROOT) -> str:
 
 
 def digest(*parts: str) -> str:
-    """Return the SHA-256 of several texts as 64 hexadecimal digits; where one ends and the next begins counts."""
+    """Return the SHA-256 of several texts as 64 hexadecimal digits; ("ab", "c") and ("a", "bc") give different ones."""
     sum_ = hashlib.sha256()
     for part in parts:
         sum_.update(hashlib.sha256(part.encode("utf-8", "replace")).digest())

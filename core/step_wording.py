@@ -71,7 +71,7 @@ def _accepted(decided: Mapping[str, Any]) -> str:
 
 
 def _searched_next(decided: Mapping[str, Any]) -> str:
-    """Return the next query, with the name that it has in place of a description; or say that there is none."""
+    """Return the next query, and any description in the question that a name replaces; or say that there is none."""
     described = decided.get("description")
     if not decided["query"]:
         return f"nothing names “{described}”" if described else "no other query found"
@@ -168,7 +168,7 @@ def summary(node: str, decided: Mapping[str, Any]) -> str:
 
 
 def _grouped(verdicts: Iterable[Verdict]) -> str:
-    """List the verdicts by label, with their probabilities, or their number where the model gave none."""
+    """List the verdicts by label, with their probabilities; where the model gave none, with their number."""
     groups: dict[str, list[str]] = {}
     for verdict in verdicts:
         groups.setdefault(verdict["label"].removesuffix(" supported"), []).append(_sure(verdict))

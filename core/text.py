@@ -46,7 +46,7 @@ def clean(text: str) -> str:
 def one_line(text: str) -> str:
     """Return ``clean`` text on one line, stripped.
 
-    White space becomes one space; only two spaces stay two. More could push text to the next line of a terminal.
+    White space becomes one space, but exactly two spaces stay: more could push text to a terminal's next line.
     """
     return _WHITE.sub(lambda match: "  " if match.group() == "  " else " ", clean(text)).strip()
 

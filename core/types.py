@@ -35,7 +35,7 @@ UNKNOWN = "unknown"
 class Verdict(TypedDict):
     """A critic's label, with the probability of each label if the model gave them.
 
-    ``reply`` is the word that the model chose, if several words mean the label; `decide` makes it the reason.
+    ``reply`` is the word that the model chose, such as "edit", where several words mean one label.
     """
 
     label: str
@@ -45,7 +45,7 @@ class Verdict(TypedDict):
 
 
 class Passage(TypedDict):
-    """A passage as the models read it. ``page`` and ``row`` count from 1; ``similarity`` is the retriever's.
+    """A passage as the models read it. ``page`` and ``row`` count from 1; ``similarity`` is what the retriever gives.
 
     ``title`` and ``date`` (YYYY-MM-DD) of its document and ``heading`` of its section are there only if the retriever
     gives them.
@@ -92,7 +92,7 @@ class Claim(TypedDict):
 class Subject(TypedDict):
     """The name of something that a question only describes, and the quote that gives it.
 
-    ``asked`` is the question that the name answers; ``question`` is the user's, with the name for the description.
+    ``asked`` is the question that the name answers; in ``question``, the user's, it replaces the description.
     """
 
     description: str
@@ -105,9 +105,9 @@ class Subject(TypedDict):
 
 
 class TableFound(TypedDict):
-    """A table some of whose rows a search found; ``source`` is its document, ``number`` its number there.
+    """A table of which a search found rows; ``source`` is its document, ``number`` its number in the document.
 
-    ``is_best`` if the best passage or half of them are its rows: it is then asked before the passages are graded.
+    ``is_best`` is true if the best passage, or half of all, are its rows: it is then asked before grading.
     """
 
     source: str
@@ -116,7 +116,7 @@ class TableFound(TypedDict):
 
 
 class Queried(TypedDict):
-    """The query whose result is the answer: over how many ``rows`` of ``source``, of which ``carried_by`` carry it."""
+    """The query whose result is the answer. It read ``rows`` rows of ``source``: ``carried_by`` of them carry it."""
 
     sql: str
     source: str
@@ -125,7 +125,7 @@ class Queried(TypedDict):
 
 
 class Draft(TypedDict):
-    """A candidate answer and the passages that the generator read; ``relevance`` is their mean ISREL."""
+    """A candidate answer and the passages that the generator read; ``relevance`` is the passages' mean ISREL."""
 
     text: str
     passages: list[Passage]
@@ -154,7 +154,7 @@ class Compared(TypedDict):
 
 
 class Drafted(TypedDict):
-    """A draft's text and the ids of its passages: the same passages would give the same draft."""
+    """A draft's text and the ids of its passages, kept so that no draft is written or judged twice."""
 
     passages: list[str]
     text: str
@@ -174,7 +174,7 @@ class Candidate(TypedDict):
 class CandidateRecord(TypedDict):
     """A candidate as the result keeps it, with its passages by id.
 
-    ``round`` counts from 1; ``tier`` is the first number of its rank. ``finish`` sets ``chosen`` and ``reason``.
+    ``round`` counts from 1; ``tier`` is the first value of `candidates.rank`. `finish` sets ``chosen`` and ``reason``.
     """
 
     round: int
@@ -201,16 +201,16 @@ class DocumentAnswer(TypedDict):
 
 
 class Conflict(TypedDict):
-    """One of several answers that differ, and the ids of its citations, one for each document that gives it."""
+    """One of several answers that differ, and the ids of its citations: one for each document with this answer."""
 
     answer: str
     citations: list[int]
 
 
 class Citation(TypedDict):
-    """A quote as it is shown: ``passage[start:end] == quote``. ``date`` is its document's, if known.
+    """A quote as it is shown: ``passage[start:end] == quote``. ``date`` is the document's, if known.
 
-    ``title`` and ``heading`` are the passage's; citations in a checkpoint of an older version lack all three.
+    ``title`` and ``heading`` are the passage's. An older version's checkpoints lack title, heading and date.
     """
 
     id: int

@@ -8,14 +8,14 @@ from core.types import StopReason
 
 @dataclass(frozen=True)
 class Wording:
-    """The fixed texts of one language, with the names of what is filled in.
+    """The fixed texts of one language. The caller fills in their placeholders, such as ``{asked}``.
 
-    ``unanswered`` and ``no_answer`` take the question as ``asked``, and ``why``: one of the texts of that name, or
-    ``failed`` with the ``claim`` that is not fully supported. ``left_out`` takes ``claims``, each in ``quoted``;
-    ``more`` the ``count`` of documents not named; ``condition`` a sentence of a document; ``nearest`` a ``quote`` and
-    its ``place``; ``queried`` the ``sql``, its ``source`` and the number of ``rows``; ``who_or_what`` what the question
-    ``described``, ``meant`` its ``name`` too; ``cell`` a ``point`` of a compared ``thing``; ``unread`` how many of the
-    ``passages`` of a ``source`` were ``read``. ``marks`` has, by label, what is written after a claim.
+    ``{asked}`` is the question. ``{why}`` is the text in ``why`` for the stop reason, or ``failed``, whose ``{claim}``
+    is not fully supported. ``{claims}`` is a list of claims, each put into ``quoted``. ``{count}`` is the number of
+    documents that are not named, ``{condition}`` a sentence of a document, ``{place}`` where a ``{quote}`` stands.
+    ``{sql}`` is a query on the ``{rows}`` rows of a table. ``{described}`` is a description in the question, ``{name}``
+    the name found for it. ``{point}`` is what is compared of a ``{thing}``. ``{read}`` of ``{passages}`` passages of a
+    ``{source}`` were read. ``marks`` has, by label, what is written after a claim.
     """
 
     unanswered: str

@@ -1,4 +1,4 @@
-"""Check a whole text that somebody wrote, claim by claim, and put together what was found."""
+"""Check a whole text that somebody wrote, claim by claim, and number the citations of all its claims."""
 
 import asyncio
 import time
@@ -63,8 +63,8 @@ async def check_text(
 ) -> CheckedText:
     """Check the claims of a text, at most ``at_once`` at a time. Invisible characters are removed from it.
 
-    ``headings`` are the spans of headings, which are not checked. ``cached`` is given a claim and the call that checks
-    it; it may return a result that it kept instead of making the call. Raises `NothingToCheckError` for a text without
+    ``headings`` are the spans of headings, which are not checked. ``cached`` gets a claim and a function that checks
+    the claim; it may return an earlier result instead of calling that. Raises `NothingToCheckError` for a text without
     a sentence, `RequestError` for one with too many, and `ModelError`.
     """
     began, text = time.monotonic(), clean(text)
@@ -96,7 +96,7 @@ class ClaimChecked:
 async def check_events(
     check: Callable[[Callable[[int, int], None]], Coroutine[Any, Any, CheckedText]],
 ) -> AsyncGenerator[ClaimChecked | CheckedText, None]:
-    """Yield the progress of ``check``, then the checked text; ``check`` is given a function to report its progress to.
+    """Yield the progress of ``check``, then the checked text; ``check`` takes a function of (done, total) to report to.
 
     Closing the generator cancels the check.
     """

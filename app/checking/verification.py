@@ -40,7 +40,7 @@ def require_claim(claim: str) -> str:
 class VerifiedClaim(JudgedClaim):
     """A sentence and what the documents say of it, by itself or as an answer to ``question``.
 
-    ``label`` is one that a claim of an answer can have, ``contradicted`` if a passage says otherwise, or ``no claim``;
+    ``label`` is a label of claims in answers, ``contradicted`` if a passage says otherwise, or ``no claim``;
     ``citations`` are the quotes that support or contradict it.
     """
 
@@ -51,9 +51,9 @@ class VerifiedClaim(JudgedClaim):
 async def verify(
     one: Checkable, services: Services, context: Context, question: str | None = None
 ) -> tuple[VerifiedClaim, Usage]:
-    """Search for a sentence, by itself and with its subject, check it against what is found, and return its cost too.
+    """Check a sentence against what two searches find, for it alone and with its subject; return the cost too.
 
-    With a ``question`` that it answers, the second search is for the question, and the sentence is judged as the graph
+    If the sentence answers ``question``, the second search is for the question, and the sentence is judged as the graph
     judges a claim of an answer. Raises `ModelError` when the model fails or a limit of the context is reached.
     """
     context = services.completed(context)
@@ -77,7 +77,7 @@ async def verify(
 async def passages_for(
     one: Checkable, services: Services, context: Context, question: str | None = None
 ) -> list[Passage]:
-    """Return at most ``k`` passages, best first, of the searches for the sentence and for its subject or question."""
+    """Return the best ``k`` passages of two searches: for the sentence, and for its question or with its subject."""
     whole = " ".join(part for part in (one.statement.context, one.statement.text) if part)
     other = question or (f"{one.subject}: {whole}" if one.subject else "")
     queries = [whole, other] if other else [whole]
@@ -88,10 +88,10 @@ async def passages_for(
 
 
 async def verdict_on(one: Statement, passages: list[Passage], services: Services, context: Context) -> Claim:
-    """Let the critic judge a claim without a question; it is contradicted if a sentence of the passages says otherwise.
+    """Judge a claim without a question; the claim is contradicted if a sentence of the passages says otherwise.
 
-    The critic reads the passage that has most of the claim's words. A claim that it finds supported can be contradicted
-    only if its quote lacks a figure or a name of the claim.
+    The critic reads the passage that has most of the claim's words. A claim labelled supported can be contradicted only
+    if its quote lacks a figure or a name of the claim.
     """
     whole = with_lead_in(one.text, one.context)
     size = len(whole) + sum(len(passage["text"]) for passage in passages)
@@ -109,9 +109,9 @@ async def verdict_on(one: Statement, passages: list[Passage], services: Services
 async def verdict_on_answer(
     one: Statement, question: str, passages: list[Passage], services: Services, context: Context
 ) -> Claim:
-    """Judge a claim as the graph does in an answer; it is contradicted if it is unsupported and a sentence denies it.
+    """Judge a claim as the graph does in an answer; an unsupported claim that a sentence denies is contradicted.
 
-    It is judged by the passages that are relevant to the question, or by all if none is.
+    The critic reads the passages that are relevant to the question, or all passages if none is relevant.
     """
     grades = await grades_of(question, passages, [readable(one) for one in passages], services, context)
     relevant = [passage for passage, grade in zip(passages, grades, strict=True) if RELEVANCE.is_positive(grade)]
@@ -123,7 +123,7 @@ async def verdict_on_answer(
 
 
 async def _contradicted(claim: Claim, whole: str, passages: Sequence[Passage]) -> Claim | None:
-    """Return the claim as contradicted, with the sentence that says otherwise; None if there is none."""
+    """Return the claim labelled contradicted, quoting a sentence that denies ``whole``; None if no sentence does."""
     size = len(whole) + sum(len(passage["text"]) for passage in passages)
     otherwise = await off_loop(size, find_contradiction, whole, passages)
     if otherwise is None:
@@ -134,7 +134,7 @@ async def _contradicted(claim: Claim, whole: str, passages: Sequence[Passage]) -
 
 
 def _nearest(claim: str, passages: Sequence[Passage]) -> list[Passage]:
-    """Return a list of one passage, that with most of the claim's words, of equal ones the first."""
+    """Return the passage that has most of the claim's words, as a list; the first of several such passages."""
     wanted = stems(claim)
     return sorted(passages, key=lambda one: -coverage(wanted, stems(stated_by(one))))[:1]
 
@@ -146,7 +146,7 @@ def _quoted(quote: Quote, passages: Sequence[Passage]) -> Passage:
 
 
 def verified(claim: Claim, passages: Sequence[Passage], question: str | None = None) -> VerifiedClaim:
-    """Return the claim; if it is supported or contradicted, with the citations of its quotes, numbered from 1."""
+    """Return the claim with its verdict; a supported or contradicted claim has its quotes as citations, from 1 on."""
     by_id, citations = {one["id"]: one for one in passages}, list[Citation]()
     if is_supported(claim) or claim["verdict"]["label"] == CONTRADICTED:
         for quote in quotes_of(claim):

@@ -108,7 +108,7 @@ def filter_of(options: argparse.Namespace) -> Filter | None:
 
 
 def shows_drafts(rag: SelfRAG, options: argparse.Namespace, screen: Screen) -> bool:
-    """True if drafts are to be streamed; several that are written at once would mix on the screen."""
+    """True if drafts are to be streamed; several drafts written at once would mix on the screen."""
     return screen.live and not options.no_stream and rag.context.strategy == "combined"
 
 

@@ -1,4 +1,4 @@
-"""``calibrate``: fit the confidence, and the cut below which no answer is given, to a model, documents and a risk."""
+"""``calibrate``: fit the confidence, and the threshold below which no answer is given, to models and documents."""
 
 import argparse
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ SECONDS = {True: 12.0, False: 4.0}  # by whether the embedded model is used
 
 
 def calibrate(options: argparse.Namespace) -> int:
-    """Ask what was not asked yet, print figures before and after the fit, and keep the calibration if it is better."""
+    """Ask the labelled questions, print figures before and after the fit, and keep the calibration if it is better."""
     screen = Screen(quiet=options.quiet or options.json)
     settings = load_settings()
     require_docs(options.docs)
@@ -83,7 +83,7 @@ def _look_after(options: argparse.Namespace, settings: Settings, screen: Screen)
 
 
 def _confirm(n: int | None, options: argparse.Namespace, settings: Settings, screen: Screen) -> None:
-    """Print about what ``n`` questions cost, or as many as the model writes if None.
+    """Print an estimate of what ``n`` questions cost, or if ``n`` is None, the questions that the model writes.
 
     If the calls cost money, ask whether to begin. Raises `RequestError` unless that is confirmed.
     """

@@ -76,7 +76,7 @@ def lines(screen: Screen) -> Iterator[str]:
 
 
 def attempt(do: Callable[[], bool | None], screen: Screen) -> bool:
-    """Run a line's action; return False if it leaves the chat. On a terminal, report errors and interrupts."""
+    """Run ``do``, a line's action; return False if the chat is to end. On a terminal, report errors and interrupts."""
     try:
         return do() is not False
     except SelfRAGError as error:

@@ -30,9 +30,9 @@ SINGLE = "compare"  # the folder of the answers to single questions, below eval
 
 
 def compare(options: argparse.Namespace) -> int:
-    """Ask what was not asked yet, let the model compare the answers, and show all. Returns exit code 0.
+    """Ask the questions that are not answered yet, let the model compare the answers, and show all. Returns 0.
 
-    Raises `ModelError` when the model cannot be reached. Answers that came before are kept, also on an interrupt.
+    Raises `ModelError` when the model cannot be reached. The answers so far are kept, also on an interrupt.
     """
     screen = Screen(quiet=options.quiet or options.json)
     settings = load_settings()

@@ -38,12 +38,12 @@ class Conversation:
     thread: Thread | None = None
 
     def __post_init__(self) -> None:
-        """Bind the answers to the documents that are asked, and choose where lists are printed."""
+        """Create the `ThreadAnswers` for ``--docs``; print lists to stdout or, with ``--json``, to stderr."""
         self._answers = ThreadAnswers(self.threads, [str(path.resolve()) for path in self.options.docs or ()])
         self._line = self.screen.line if self.options.json else self.screen.result
 
     def say(self, line: str) -> bool:
-        """Ask the line's question or run its command; return False if it leaves the chat. Raises `SelfRAGError`."""
+        """Ask the line's question or run its command; return False if the command is /quit. Raises `SelfRAGError`."""
         if not line.startswith("/"):
             self.ask(line)
             return True
@@ -85,12 +85,12 @@ class Conversation:
             self._answer(turn)
 
     def meant(self, text: str) -> None:
-        """Ask the last question again; the given text is what it means without the conversation."""
+        """Ask the last question again; ``text`` is what that question means without the conversation."""
         last = self._last()
         self.ask(last.question, standalone=text, replaces=last.run)
 
     def again(self, text: str) -> None:
-        """Ask the last question again, perhaps in other words."""
+        """Ask the last question again, in the words of ``text`` if there are any."""
         last = self._last()
         standalone = None if text else last.given_standalone
         self.ask(text or last.question, standalone=standalone, replaces=last.run)

@@ -1,4 +1,4 @@
-"""``eval``: ask a question set through several systems, score what they say, and write the report."""
+"""``eval``: ask a question set through several systems, score their answers, and write the report."""
 
 import argparse
 import asyncio
@@ -41,9 +41,9 @@ ExtraSystems = Callable[[Services, Context], list[System]]
 
 
 def evaluate(options: argparse.Namespace, extra_systems: ExtraSystems | None = None) -> int:
-    """Ask what was not asked yet, print the table, write the report; ``extra_systems`` are compared too.
+    """Ask the questions not answered yet, print the table, write the report; ``extra_systems`` are compared too.
 
-    Raises `ModelError` when the model cannot be reached. Answers that came before are kept, also on an interrupt.
+    Raises `ModelError` when the model cannot be reached. The answers so far are kept, also on an interrupt.
     """
     screen = Screen(quiet=options.quiet)
     _report(screen, *ask_dataset(options, screen, extra_systems))
@@ -53,7 +53,7 @@ def evaluate(options: argparse.Namespace, extra_systems: ExtraSystems | None = N
 def ask_dataset(
     options: argparse.Namespace, screen: Screen, extra_systems: ExtraSystems | None = None
 ) -> tuple[Path, Dataset, Sequence[Example], list[Record], Judgements | None]:
-    """Ask what was not asked yet; return the results' folder, data set, examples and records, and any judgements."""
+    """Ask the questions not answered yet; return the results' folder, data set, examples, records and judgements."""
     settings, nothing = load_settings(), cast("RetrieverLike", None)
     context = context_of(settings)
     # An error in the systems is raised before any model is loaded.
@@ -146,7 +146,7 @@ def ask_systems(
 
 
 def _require_apart(folder: Path, library: Library) -> None:
-    """Raise `RequestError` if the report's folder lies among the documents, of which the report would then be one."""
+    """Raise `RequestError` if the report's folder lies among the documents: the report would become a document."""
     place = folder.resolve()
     roots = (Path(os.fsdecode(root)) for root in library.store.roots().kinds)
     root = next((root for root in roots if place.is_relative_to(root)), None)
@@ -222,7 +222,7 @@ def systems_of(
 
 
 def documents_of(docs: Sequence[Path] | None, path: Path, dataset: Dataset) -> Sequence[Path] | None:
-    """Return the documents that are named, the dataset's own, or the sample for its questions; None for the library."""
+    """Return ``docs``, or the dataset's documents, or the sample if it lies beside ``path``; None is the library."""
     if not docs:
         require_docs(dataset.documents, f"the documents that {shown(path.name)} names, or give --docs")
     own = dataset.documents or ((SAMPLE,) if path.resolve().parent == SAMPLE.parent else ())

@@ -48,7 +48,7 @@ def index(options: argparse.Namespace) -> int:
 
 
 def exclude(library: Library, words: Sequence[str], screen: Screen) -> None:
-    """Exclude what fits the patterns; say how many documents left the library, and which pattern nothing fits."""
+    """Exclude what matches the patterns; say how many documents left the library, and which pattern matches nothing."""
     removed = library.exclude(words)
     skipped = {one.reason for one in library.skipped()}
     for pattern_, documents in removed.items():

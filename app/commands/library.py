@@ -34,7 +34,7 @@ def library(options: argparse.Namespace) -> int:
 
 
 def audit(options: argparse.Namespace, _: Settings, screen: Screen) -> None:
-    """Print the entries of an audit log, and say whether it is whole. Raises `RequestError` where it is not."""
+    """Print the entries of an audit log. Raises `RequestError` at an entry that was changed, or follows a lost one."""
     since = options.since.isoformat() if options.since else ""
 
     def told(entry: Entry) -> None:

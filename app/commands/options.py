@@ -68,7 +68,7 @@ def add_ask(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_asking(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
-    """Add which documents are asked, how, and what is shown; return the group of the last."""
+    """Add the options for what is asked, how, and what is shown; return the group for what is shown."""
     add_docs(parser)
     parser.add_argument(
         "--source",
@@ -105,7 +105,7 @@ def _add_settings(parser: argparse.ArgumentParser) -> None:
 
 
 def add_chat(parser: argparse.ArgumentParser) -> None:
-    """Add which thread is continued, and how its questions are asked."""
+    """Add the options for which thread is continued, and how its questions are asked."""
     _add_asking(parser)
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--thread", metavar="ID", help="go on with this thread")
@@ -265,7 +265,7 @@ def add_serve(parser: argparse.ArgumentParser) -> None:
 
 
 def add_threads(parser: argparse.ArgumentParser) -> None:
-    """Add the subcommands of ``threads``; without one it lists."""
+    """Add the subcommands of ``threads``, which lists the threads if none is given."""
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else: of list, show")
     commands = parser.add_subparsers(dest="action", metavar="list|show|rename|export|delete")
     listed = commands.add_parser("list", help="list the threads, the last changed first")

@@ -1,4 +1,4 @@
-"""``pull``: fetch the embedded models ahead of time."""
+"""``pull``: download the chat and the embedding model that run in this process, before they are needed."""
 
 import argparse
 
@@ -8,7 +8,7 @@ from models.model_files import CHAT_MODEL, EMBEDDING_MODEL, TOKENIZER, ensure
 
 
 def pull(options: argparse.Namespace) -> int:
-    """Fetch and check what is not there yet; say where each file lies."""
+    """Download and check the model files that are missing; print the path of each file."""
     screen = Screen(quiet=options.quiet)
     settings = load_settings()
     with screen.downloads() as progress:

@@ -79,7 +79,7 @@ def show_threads(found: Sequence[Thread], line: Line, *, numbered: bool = False)
 
 
 def show_turns(turns: Sequence[ThreadTurn], line: Line, *, brief: bool = False) -> None:
-    """Show each question with its answer and, unless ``brief``, its quotes; of a corrected turn only the question."""
+    """Show each question with its answer and, unless ``brief``, its quotes; a corrected turn has only the question."""
     for turn in turns:
         line(("{}. ", turn.number, "cyan"), ("{}", turn.question, "bold"), CORRECTED if turn.replaced else "")
         if turn.replaced:

@@ -1,4 +1,4 @@
-"""``worker``: read the files that wait to be indexed into a library in PostgreSQL, beside other machines."""
+"""``worker``: index the files in the queue of a PostgreSQL library; workers on other machines share the queue."""
 
 import argparse
 import signal
@@ -18,7 +18,7 @@ PAUSE = 1.0  # seconds until an empty queue is looked at again
 
 
 def worker(options: argparse.Namespace) -> int:
-    """Read files until a signal, and give unfinished ones back to the queue at once. Returns the exit code."""
+    """Index files until a signal; then unfinished files go back to the queue at once. Returns the exit code."""
     screen = Screen(quiet=options.quiet)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     with open_library(options.library, load_settings(), screen) as library:
@@ -32,7 +32,7 @@ def worker(options: argparse.Namespace) -> int:
 
 
 def read(library: Library, screen: Screen) -> int:
-    """Read files until the queue has none left to take; return how many were read."""
+    """Index files until the queue has none left to take; return how many were indexed."""
     told: set[str] = set()
 
     def tell(error: RequestError) -> None:

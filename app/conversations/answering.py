@@ -1,4 +1,4 @@
-"""Answer the questions of threads, one at a time in each, with checkpoints from which an interrupted one continues."""
+"""Answer the questions of threads, one at a time in each thread, and continue interrupted ones from checkpoints."""
 
 import asyncio
 import logging
@@ -34,10 +34,10 @@ class NotKept:
 
 
 class ThreadAnswers:
-    """Answers the questions of threads. Call `leave` before the process ends, and the next one continues them.
+    """Answers the questions of threads. Call `leave` before the process ends, and the next process continues them.
 
-    ``docs`` are the files and folders that are asked instead of the library. An interrupted question continues only
-    where the same are asked.
+    ``docs`` are the files and folders that are asked instead of the library. An interrupted question is continued only
+    with the same ``docs``.
     """
 
     def __init__(self, threads: ThreadTables, docs: Sequence[str] = ()) -> None:
@@ -83,7 +83,7 @@ class ThreadAnswers:
         return turn
 
     def unfinished(self, thread: str | None = None) -> list[tuple[str, ThreadTurn]]:
-        """Return the interrupted questions, of all threads or of one, each with its owner."""
+        """Return the owner and the turn of each interrupted question, of all threads if ``thread`` is None."""
         found = []
         for owner, turn in self.threads.unfinished():
             if thread in (None, turn.thread) and turn.docs == self._docs:
@@ -157,14 +157,14 @@ class ThreadAnswers:
             self._end(turn, "cancelled")
 
     def leave(self, run: str | None = None) -> None:
-        """Leave a run, or all runs if None, unfinished when it is closed, so that another process can continue it."""
+        """Let ``run``, or every run if None, stay unfinished when it is closed, for another process to continue."""
         if run is None:
             self._leaving = True
         elif run in self._locks:
             self._left.add(run)
 
     def leaves(self, run: str) -> bool:
-        """True if a run that is closed now stays unfinished."""
+        """True if `leave` was called for this run or for every run."""
         return self._leaving or run in self._left
 
     async def _answer(self, rag: SelfRAG, turn: ThreadTurn, owner: str, *, tokens: bool) -> AsyncGenerator[Event, None]:
@@ -185,7 +185,7 @@ class ThreadAnswers:
                 yield event
 
     async def _keep(self, turn: ThreadTurn, finished: Finished) -> NotKept | None:
-        """Keep the result; if that fails, say why. It is tried again before the next question of the thread."""
+        """Keep the result. If that fails, return why; `begin` tries again before the thread's next question."""
         answered = (turn, finished.result, numbered_answer(finished.state))
         try:
             await asyncio.to_thread(self.threads.finish, *answered)
@@ -196,7 +196,7 @@ class ThreadAnswers:
         return None
 
     def _end(self, turn: ThreadTurn, state: State, message: str | None = None) -> None:
-        """Record that a question failed, or was cancelled unless another process continues it; release its thread."""
+        """Record that a question failed, or was cancelled and not left to another process; unlock the thread."""
         if state == "failed" or (state == "cancelled" and not self.leaves(turn.run)):
             try:
                 self.threads.end(turn, state, message)

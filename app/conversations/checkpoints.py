@@ -33,9 +33,9 @@ PLAIN = JsonPlusSerializer(pickle_fallback=False, allowed_msgpack_modules=None)
 
 
 class ForgivingSaver(BaseCheckpointSaver[str]):
-    """Calls a synchronous checkpointer of LangGraph in threads; a mixin, named before the checkpointer's class.
+    """A mixin that makes a synchronous LangGraph checkpointer asynchronous: its methods run in worker threads.
 
-    If ``errors`` keep checkpoints from being written, the question goes on without them.
+    If one of ``errors`` is raised when a checkpoint is written, the question goes on without checkpoints.
     """
 
     errors: ClassVar[tuple[type[Exception], ...]]
@@ -112,7 +112,7 @@ def answered(
     *,
     tokens: bool,
 ) -> AsyncGenerator[Event, None]:
-    """Answer a question with checkpoints, event by event; if ``asked`` is None, continue from the run's last one."""
+    """Answer a question with checkpoints, event by event; if ``asked`` is None, continue from the last checkpoint."""
     if saver is None:
         return rag.astream_state(asked, context, tokens=tokens)
     config: RunnableConfig = {"configurable": {"thread_id": run}}

@@ -32,7 +32,7 @@ class Feedback(BaseModel, extra="forbid", frozen=True):
 
 
 class Label(BaseModel, frozen=True):
-    """One feedback with the question and the answer that it is about; the last one of a run counts.
+    """A person's feedback with the question and the answer that it is about; the last label of a run counts.
 
     Labels of older versions lack ``standalone`` and ``calibration``.
     """
@@ -48,11 +48,11 @@ class Label(BaseModel, frozen=True):
     calibration: str | None = None
 
     def example(self) -> dict[str, Any]:
-        """Return a row of a question set: what is known to be right of the question.
+        """Return the label as a row of a question set, with the reference answer as far as it is known.
 
         A right answer is the reference, and its quotes are the gold spans. Otherwise the reference is what the person
-        wrote, if anything; the question counts as answerable where that follows. The question is the standalone one, as
-        rows are asked without a conversation.
+        wrote, if anything. ``answerable`` is left out if the feedback does not tell it. The question is the standalone
+        one, as rows are asked without a conversation.
         """
         question = self.standalone or self.question
         row: dict[str, Any] = {"question": question, "id": self.run, "feedback": self.feedback.judgement}

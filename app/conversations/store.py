@@ -23,7 +23,7 @@ COMPANIONS = ("", "-wal", "-shm", "-journal")
 
 
 class HeldLock(FileLock):
-    """A lock that is acquired before it is entered: as a context manager it only releases."""
+    """A lock that is acquired already: entering its context does nothing, leaving the context releases it."""
 
     def __enter__(self) -> Self:
         return self
@@ -101,7 +101,7 @@ class Threads(ThreadTables):
         database.execute("SELECT count(*) FROM threads JOIN turns ON turns.thread = threads.id LIMIT 1").fetchone()
 
     def _deleted(self, id_: str) -> None:
-        """Remove the thread's lock file, and empty the write-ahead log, which still holds its text."""
+        """Remove the thread's lock file, and empty the write-ahead log, which still holds the thread's text."""
         with suppress(OSError):
             self._lock_file(id_).unlink(missing_ok=True)
         with self._using, self._translated():

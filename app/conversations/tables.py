@@ -84,7 +84,7 @@ Rows = list[dict[str, Any]]
 
 
 class Lock(AbstractContextManager[Any], Protocol):
-    """The lock of a thread, which only its holder may answer or delete; a context manager that releases it."""
+    """The lock of a thread: only its holder may answer or delete the thread. Leaving its context releases it."""
 
     def release(self) -> None:
         """Release the thread."""
@@ -118,7 +118,7 @@ class ThreadTables(ABC):
 
     @abstractmethod
     def checkpointer(self, turn: ThreadTurn) -> AbstractAsyncContextManager[BaseCheckpointSaver[str] | None]:
-        """Open the checkpoints of a turn whose thread is held; yield None if they cannot be opened."""
+        """Open the checkpoints of a turn; its thread's lock must be held. Yield None if they cannot be opened."""
 
     @abstractmethod
     def remove_checkpoints(self, *runs: str) -> None:
@@ -183,9 +183,9 @@ class ThreadTables(ABC):
         raise UnknownThreadError
 
     def conversation(self, id_: str, owner: str = "", *, before: int | None = None) -> Sequence[Turn]:
-        """Return the turns that are the context of a question, oldest first: the last ones finished and not replaced.
+        """Return the turns that a question is asked after, oldest first: the last finished turns without replaced ones.
 
-        ``before`` is the question's number, if it is in the thread already; the turns that it corrects are left out.
+        ``before`` is the question's number if it is a turn already; the turns that this turn corrects are left out.
         """
         self.get(id_, owner)
         asked = self._read("SELECT run FROM turns WHERE thread = ? AND number = ?", id_, before)
@@ -256,7 +256,7 @@ class ThreadTables(ABC):
         return turn
 
     def finish(self, turn: ThreadTurn, result: Result, numbered: str) -> None:
-        """Keep the result of a turn, and mark what it corrects as replaced. Raises `ThreadStorageError`."""
+        """Store a turn's result and answer; the turns it corrects become replaced. Raises `ThreadStorageError`."""
         with self._writing() as database:
             self._require_held(database, turn)
             database.execute(
@@ -269,7 +269,7 @@ class ThreadTables(ABC):
         self.remove_checkpoints(turn.run)
 
     def end(self, turn: ThreadTurn, state: State, message: str | None = None) -> None:
-        """End a turn, unless it has a result. Raises `ThreadStorageError`."""
+        """Set the state of an unfinished turn, and why it failed, if it did. Raises `ThreadStorageError`."""
         with self._writing() as database:
             self._require_held(database, turn)
             ended = "UPDATE turns SET state = ?, message = ? WHERE run = ? AND state = 'unfinished'"
@@ -293,7 +293,7 @@ class ThreadTables(ABC):
         return [one.confidence for one in given if one.confidence is not None]
 
     def exported(self) -> Iterator[dict[str, Any]]:
-        """Yield every thread of all owners as JSON, with its turns; what is not answered yet counts as cancelled."""
+        """Yield every thread of all owners as JSON, with its turns; an unfinished turn is given as cancelled."""
         for thread in self._read("SELECT * FROM threads ORDER BY created, id"):
             turns = self._read("SELECT * FROM turns WHERE thread = ? ORDER BY number", thread["id"])
             for turn in turns:
@@ -303,7 +303,7 @@ class ThreadTables(ABC):
     def restore(self, exported: Mapping[str, Any]) -> bool:
         """Put back an exported thread and return True; if it is there already, leave it as it is and return False.
 
-        Raises `ThreadStorageError`, and ``KeyError`` or a database's error for what is no exported thread.
+        Raises `ThreadStorageError`, and ``KeyError`` or a database's error if ``exported`` is no such thread.
         """
         thread, turns = exported["thread"], exported["turns"]
         if self._read("SELECT 1 FROM threads WHERE id = ?", thread["id"]):

@@ -25,9 +25,9 @@ class ThreadTurn(BaseModel, frozen=True):
     """A question of a thread, and its result once it is finished; ``number`` counts from 1, and ``run`` is its id.
 
     ``given_standalone`` is a person's correction of what the question means, and ``options`` are the fields of
-    `Context` that were given, as JSON; ``docs`` are the files and folders that are asked instead of the library. A turn
-    that corrects another ``replaces`` its run; the other is then ``replaced``: it is kept, and no part of the
-    conversation. ``message`` says why a turn failed, and ``numbered`` is the answer with the numbers of its citations.
+    `Context` that were given, as JSON; ``docs`` are the files and folders that are asked instead of the library. If
+    the turn corrects another, ``replaces`` is the run of that one. A corrected turn is ``replaced``: kept, but left out
+    of the conversation. ``message`` says why a turn failed; ``numbered`` is the answer with the numbers of citations.
     """
 
     run: str
@@ -72,7 +72,7 @@ class ThreadStorageError(RequestError):
 
 
 class LeaseLostError(SelfRAGError):
-    """Another process has taken over this one's lease; what this one still writes is not kept."""
+    """Another process has taken over this process's lease; what this process still writes is not kept."""
 
     def __init__(self) -> None:
         super().__init__("Another server has gone on with this question, because this one was silent for too long.")

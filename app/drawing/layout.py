@@ -1,6 +1,6 @@
 """Places of the graph's nodes and edges in its picture, laid out by hand so that both loops can be seen.
 
-A question that needs no loop leads straight down. The re-query loop is on the left, the other on the right.
+A question that needs no loop leads straight down. The re-query loop is on the left, the regenerate loop on the right.
 """
 
 from collections.abc import Sequence
@@ -38,7 +38,7 @@ NODES: dict[str, tuple[float, int]] = {
 class Edge:
     """An edge: the label of its condition, where it leaves and arrives, and the lanes that it takes in between.
 
-    A port is a side and a shift along it, as a fraction of the node's width or height. Lanes are vertical and
+    ``leave`` and ``arrive`` are a side and a shift along it, in widths or heights of the node. Lanes are vertical and
     horizontal in turn; an edge from bottom to top without lanes leads straight down. ``label_at`` is where the label
     stands, such as 1.5 for the middle of the second segment, and a shift from there in pixels.
     """
@@ -206,7 +206,7 @@ class Layout:
         }[name]
 
     def route(self, source: str, target: str) -> list[Point]:
-        """Return the corners of an edge, from the source's side to the target's."""
+        """Return the corners of the line that is drawn for an edge, from the source node to the target node."""
         edge = EDGES[source, target]
         x, y = self.boxes[source].port(*edge.leave)
         end = self.boxes[target].port(*edge.arrive)

@@ -80,12 +80,12 @@ def _colours(colours: Mapping[str, str]) -> str:
 
 
 def _scoped(rules: Mapping[str, str]) -> str:
-    """Return rules that hold for this picture alone: a notebook puts the SVG into its own page."""
+    """Return CSS rules that hold for this picture alone: a notebook puts the SVG into its own page."""
     return "".join(f".self-rag {selector}{{{rule}}}" for selector, rule in rules.items())
 
 
 def graph_body(layout: Layout, visits: Visits | None) -> Html:
-    """Draw areas of the loops, then edges, nodes and labels. What a run did not visit is pale, its edges lowest."""
+    """Draw areas of the loops, then edges, nodes and labels. What a run did not visit is pale; its edges lie lowest."""
     edges = sorted(EDGES, key=lambda edge: bool(visits and visits.edges[edge]))
     return joined(
         *_areas(layout, visits),

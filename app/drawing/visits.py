@@ -29,7 +29,7 @@ class Visits:
 
     @classmethod
     def of(cls, path: Iterable[Mapping[str, Any]]) -> Self:
-        """Read the steps of a result's ``path``; the two checks of a draft ran side by side."""
+        """Read the steps of a result's ``path``; a draft's two checks follow each other there, but ran side by side."""
         steps: dict[str, list[Mapping[str, Any]]] = {}
         rounds: list[list[str]] = [[START]]
         for step in path:

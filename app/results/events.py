@@ -23,7 +23,7 @@ class NodeStarted:
 
 @dataclass(frozen=True)
 class NodeFinished:
-    """A node of the graph has ended; ``decided`` is what it decided, as the result's ``path`` has it."""
+    """A node of the graph has ended; ``decided`` is what it decided, as in the result's ``path``."""
 
     node: str
     seconds: float
@@ -50,7 +50,7 @@ Event = NodeStarted | NodeFinished | DraftToken | Finished
 
 @dataclass
 class ResumedNodes:
-    """The nodes that finished before a checkpoint: their steps, and those that ran beside one that did not finish."""
+    """What ran before a checkpoint: steps, and the nodes that finished in the superstep that was interrupted."""
 
     steps: Sequence[Step] = ()
     beside_unfinished: list[str] = field(default_factory=list)
@@ -61,13 +61,13 @@ class ResumedNodes:
         return cls(snapshot.values.get("path", ()), [task.name for task in snapshot.tasks if task.result is not None])
 
     def events(self) -> Iterator[NodeStarted | NodeFinished]:
-        """Yield the events of the nodes again."""
+        """Yield the events of the steps again."""
         for step in self.steps:
             yield NodeStarted(step["node"])
             yield finished_node(step)
 
     def has_finished(self, node: str) -> bool:
-        """True, once for each, if a node that the resumed graph starts again has finished before."""
+        """True, once for each time that ``node`` finished in the interrupted superstep: its start is reported again."""
         if node not in self.beside_unfinished:
             return False
         self.beside_unfinished.remove(node)
@@ -75,7 +75,7 @@ class ResumedNodes:
 
 
 async def finished(events: AsyncGenerator[Event, None]) -> Finished:
-    """Run to the end, pass over all other events, and return the last."""
+    """Read a run's events to the end, and return the last."""
     async with aclosing(events) as told:
         (end,) = [event async for event in told if isinstance(event, Finished)]
     return end

@@ -70,7 +70,7 @@ def calibration_name(
 
 
 def without_secrets(name: str, settings: Settings) -> str:
-    """Return a model's name without the key, credentials, or anything that looks like one."""
+    """Return a model's name without the key, credentials, or anything else that looks secret."""
     for url in (settings.openai_base_url, settings.openai_api_base, name):
         name = Secrets(settings.key, url).redacted(name)
     return name

@@ -41,13 +41,13 @@ HEADERS = {
 
 @dataclass(frozen=True)
 class Access:
-    """Who may ask now, and the host names that are allowed beside localhost and addresses."""
+    """Who may ask now, and the host names that are allowed besides localhost and IP addresses."""
 
     people: Callable[[], People] = People
     hosts: frozenset[str] = frozenset()
 
     def refuses(self, headers: Headers, *, private: bool) -> str | None:
-        """Return why a request that another site's page may have sent is refused; None for one to serve.
+        """Return why a request is refused: a page of another site may have sent it. None if it may be served.
 
         A page of another site can make its own host name lead to this machine (DNS rebinding), but not an address.
         """

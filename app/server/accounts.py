@@ -1,4 +1,4 @@
-"""What each person has asked and spent today: kept within their quota, and in the audit log if there is one."""
+"""Count what each person asks and spends today, enforce the quotas, and write the audit log if there is one."""
 
 import logging
 from collections import Counter
@@ -24,7 +24,7 @@ Spending = Mapping[tuple[str, str], int]  # by the owner and "questions" or "tok
 class Accounts:
     """Counts what each person asks and spends in a day in UTC.
 
-    After a restart it continues from today's entries in the audit log, or from the sums of servers over one database.
+    After a restart counting continues from today's audit log, or from the sums in a database that servers share.
     """
 
     people: Callable[[], People] = People
@@ -70,7 +70,7 @@ class Accounts:
 
     @contextmanager
     def verifying(self, claim: str, owner: str) -> Iterator[list[VerifiedClaim]]:
-        """Count a claim as a question, and at the end what it cost; the block appends what was verified.
+        """Count a claim as a question, and at the end its cost; the block appends its result to the yielded list.
 
         Raises `QuotaError`, or `RequestError` if the claim cannot be recorded.
         """
@@ -99,7 +99,7 @@ class Accounts:
         return self._day, dict(self._untold)
 
     def settle(self, day: date, told: Spending, everywhere: Spending) -> None:
-        """Take over the sums of all servers, which hold what this one has ``told`` them."""
+        """Take over the sums of all servers; they include ``told``, what this server told the others."""
         self._today()
         if self._day == day:
             self._untold -= Counter(told)

@@ -49,7 +49,7 @@ def create_app(
 
     ``sources`` shows citations in their documents; without it they are shown in their passages. ``feedback`` keeps
     what people say of answers, and ``threads`` conversations; without them nothing is kept. ``accounts`` limits and
-    records what each person asks. If ``threads`` have the runs of several servers, each continues those of one that
+    records what each person asks. If ``threads`` are in a database, other servers continue the runs of a server that
     dies; otherwise the application continues interrupted questions of threads when it starts. When it shuts down, it
     ends what is running, leaves the questions of threads to the next start, and closes what it was given.
     """

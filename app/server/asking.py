@@ -49,7 +49,7 @@ class Asked(BaseModel):
 
 @dataclass
 class Asking:
-    """What the questions of all owners share."""
+    """What all questions share: the models, runs, options, documents and accounts of the server."""
 
     rag: SelfRAG
     runs: Runs
@@ -81,9 +81,9 @@ class Asking:
         return self.documents.rag_of(owner)
 
     def ask_of(self, run: Run, asked: Asked, saver: BaseCheckpointSaver[str] | None = None) -> Ask:
-        """Return a function that answers a run that is in no thread; one that was begun continues from ``saver``.
+        """Return a function that answers a run outside threads, or continues it from its checkpoint in ``saver``.
 
-        Drafts are streamed if the run outlives its client, who then follows its events. A check starts anew.
+        Drafts are streamed if the run outlives its client, who then follows its events. A check always starts anew.
         """
         rag, context = self.rag_of(run.owner), asked.context
         if run.kind == "check":

@@ -22,7 +22,7 @@ Entry = dict[str, Any]
 
 
 class Chain:
-    """The entries of a log in order: each holds the SHA-256 of the line before it, the first an empty text."""
+    """The entries of a log in order. Each holds the SHA-256 of the line before it; the first holds an empty text."""
 
     def __init__(self, on_entry: Callable[[Entry], None] = lambda entry: None) -> None:
         self.entries = 0
@@ -31,7 +31,7 @@ class Chain:
         self._whole = True
 
     def follow(self, line: bytes) -> bool:
-        """Take the next line; return False if it, or an earlier line, does not follow the one before."""
+        """Take the next line; return False if this or an earlier line does not hold the hash of the line before."""
         try:
             entry = json.loads(line)
             follows = self._whole and entry["before"] == self.last and entry["entry"] == self.entries + 1
@@ -89,7 +89,7 @@ class Audit:
 
 
 def verified(path: Path, on_entry: Callable[[Entry], None]) -> Chain:
-    """Read a log, also while a server writes it, passing on each entry. Raises `RequestError` where it was changed."""
+    """Read a log, even while it is written; pass entries to ``on_entry``. Raises `RequestError` for a changed log."""
     chain = Chain(on_entry)
     try:
         with open_regular(path.expanduser()) as file:

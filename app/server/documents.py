@@ -34,11 +34,11 @@ log = logging.getLogger("selfrag.server")
 
 
 class Documents:
-    """A library, with what is uploaded to it; the owner of a token sees nothing that another uploaded.
+    """A library and its uploads; the owner of a token sees no upload of another owner.
 
     Uploads are kept in the library's database, which servers may share, else in the folder ``uploads``. The ``sample``
-    is asked instead while there is nothing in the library. Indexing is done in a thread, one at a time; ``follow`` is
-    called before each sync with the disk.
+    is asked instead while there is nothing in the library. Indexing is done in a thread, one at a time; ``follow``,
+    such as `follow_own`, is called before each sync with the disk.
     """
 
     def __init__(
@@ -153,7 +153,7 @@ class Documents:
     def visible_to(self, owner: str) -> Visible | None:
         """Return a test of whether the owner may see a path now; None if there is one owner, who sees all.
 
-        It is the same object until the people change.
+        The test is the same object until the people change.
         """
         if not owner:
             return None
@@ -217,7 +217,7 @@ class Documents:
         self._names = {}
 
     def _upload(self, owner: str, name: str) -> Path:
-        """Return the path of an upload, given its name, with or without that of its folder. Raises `RequestError`."""
+        """Return the path of an upload by its name, such as ``a.pdf`` or ``uploads/a.pdf``. Raises `RequestError`."""
         folder = self.folder_of(owner)
         return folder / checked_name(name.removeprefix(f"{self.names_for(owner).name_of(str(folder))}/"))
 

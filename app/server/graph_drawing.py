@@ -1,4 +1,4 @@
-"""The graph as shapes that the page draws itself, small: beside it the page says what each node decided."""
+"""The graph as shapes, from which the page draws a small picture beside what each node decided."""
 
 from typing import Any
 

@@ -8,7 +8,7 @@ SECONDS = (0.1, 0.3, 1, 3, 10, 30, 100, 300)
 
 
 class Metrics:
-    """What was asked, how it ended, and what it cost; nothing of any question or owner."""
+    """Counts of runs and their outcomes, calls, tokens and seconds, without any question or owner."""
 
     def __init__(self) -> None:
         self._registry = registry = CollectorRegistry()

@@ -26,9 +26,9 @@ FOLDERS = re.compile(r"(?<![\w:/.~-])/(?:[^\s/]+/)+(?=[^\s/])")  # of an absolut
 
 
 class Names:
-    """The names of the files and folders that were indexed; a document's name begins with that of its folder.
+    """The names of the files and folders that were indexed; a document's name begins with its folder's name.
 
-    Each is the last part of its path, or, if several have that in common, as many parts as tell them apart.
+    Each name is the last part of its path, or as many of its last parts as tell it from the other names.
     """
 
     def __init__(self, roots: Iterable[str] = ()) -> None:
@@ -63,9 +63,9 @@ class Names:
         return FOLDERS.sub("", self.remark(text))
 
     def pattern(self, given: str) -> str:
-        """Return a pattern of `Filter.sources` with the full path for a name that follows a slash at its beginning.
+        """Replace the name at the start of a `Filter.sources` pattern, as in ``/contracts/*.pdf``, by its full path.
 
-        A pattern without that slash, or with a full path, stays as it is.
+        A pattern that begins with no slash, or with a full path, stays as it is.
         """
         above = _above(given)
         if not given.startswith(os.sep) or any(one in map(glob.escape, self._names) for one in above):
@@ -120,7 +120,7 @@ def naming(names: Callable[[], Names]) -> Iterator[None]:
 
 
 def named(value: T, key: str = "") -> T:
-    """Return JSON, the value of a ``key`` in it, or a model, as the client may see it.
+    """Return a value as the client may see it: a model, JSON, or the text at ``key`` in JSON.
 
     Within `naming` names replace paths; elsewhere the value stays as it is.
     """

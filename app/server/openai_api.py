@@ -53,7 +53,7 @@ class ChatRequest(BaseModel, strict=True):
     self_rag: AskOptions | None = None
 
     def most_tokens(self, usual: int | None) -> int | None:
-        """Return the request's limit on the answer's tokens; None if it sets none below ``usual``."""
+        """Return the request's limit on the answer's tokens; None if it is not set, or not below ``usual``."""
         most = self.max_completion_tokens or self.max_tokens
         return max(LEAST_TOKENS, most) if most and most < (usual or MAX_TOKENS) else None
 
@@ -225,7 +225,7 @@ class _Answer:
 
 
 def task_answer(prompt: str) -> str:
-    """Answer one of Open WebUI's own prompts without a model: the question as the title, nothing for the others."""
+    """Answer Open WebUI's own prompts without a model: a title is the question, all else (such as tags) is empty."""
     wanted = ASKED_FOR.search(prompt.partition("<chat_history>")[0])
     if wanted is None:
         return "{}"

@@ -34,7 +34,7 @@ class Quota:
 
 @dataclass(frozen=True)
 class Rule:
-    """The people and groups who alone may read what a pattern of `Filter.sources` fits."""
+    """A pattern of `Filter.sources`, and the only people and groups who may read the documents that match it."""
 
     pattern: str
     readers: frozenset[str]
@@ -64,7 +64,7 @@ class People:
         return matches[0] if matches else None
 
     def readable_by(self, owner: str) -> Visible:
-        """Return a test of whether a person may read what is at a path: each rule that fits it must name them."""
+        """Return a test of whether a person may read a path: each rule that the path matches must name the person."""
         known = self.groups.get(owner, frozenset({owner}))
         closed = [rule.fits for rule in self.rules if not rule.readers & known]
         return cache(lambda path: not any(fits(path) for fits in closed))
@@ -80,7 +80,7 @@ class TokensFile:
         self._looked = time.monotonic()
 
     def __call__(self) -> People:
-        """Return the people of the file; while it cannot be read, those that were read last."""
+        """Return the people of the file; while the file cannot be read, the people that were read last."""
         if time.monotonic() - self._looked >= LOOK_SECONDS:
             self._looked = time.monotonic()
             if (version := self._now()) != self._version:

@@ -82,10 +82,10 @@ Journal = Callable[["Run", Sequence[RunEvent]], Awaitable[bool]]
 
 @dataclass(eq=False)
 class Run:
-    """A question that ``owner`` asked, or a check, of which ``question`` is the name of the text.
+    """A question that ``owner`` asked, or a check of a text, whose name is then in ``question``.
 
-    ``thread`` is the id of its thread, if any. A run that was interrupted, and that nobody has continued, is
-    ``unfinished``. ``numbered`` is the answer with the numbers of its citations, ``meter`` what this server spent. With
+    ``thread`` is the id of the run's thread, if any. An interrupted run is ``unfinished`` until it is continued or
+    cancelled. ``numbered`` is the answer with the numbers of its citations, ``meter`` what this server spent. With
     a ``journal`` an event is published once it is stored. If a run is ``elsewhere``, another server answers it, and its
     events are read from there.
     """
@@ -214,7 +214,7 @@ class Runs:
             return self.add(run, ask)
 
     def add(self, run: Run, ask: Ask) -> Run:
-        """Queue a run, however many are waiting. If another server began it, only new events are published."""
+        """Queue a run, however many are waiting. If it has events of another server, only new ones are published."""
         self._runs[run.id] = run
         if run.events:
             ask = _untold(ask, run.events)
@@ -260,7 +260,7 @@ class Runs:
 
     @contextmanager
     def attended(self, run: Run) -> Iterator[None]:
-        """End the run when the block is left, that is when its client disconnects, unless it outlives its client."""
+        """End the run when the block is left, as when its client disconnects, unless the run outlives its client."""
         try:
             yield
         finally:
@@ -352,7 +352,7 @@ def record(event: Event | NotKept | ClaimChecked | CheckedText, run: Run) -> Non
 
 
 def told_of(run: Any, **now: Any) -> dict[str, Any]:
-    """Return a run, here or in the database, as JSON; ``now`` are its state, outcome, error and number of events."""
+    """Return a `Run` or a `KeptRun` as JSON; ``now`` are its state, outcome, error and number of events."""
     same = {name: getattr(run, name) for name in ("id", "kind", "thread", "question")}
     return {**same, "began": run.began.isoformat(timespec="seconds"), **now}
 
@@ -364,7 +364,7 @@ def finish(run: Run, result: Result, numbered: str) -> None:
 
 
 def _untold(ask: Ask, told: Sequence[RunEvent]) -> Ask:
-    """Wrap ``ask`` to leave out the events of the nodes that have finished by the events ``told`` before."""
+    """Wrap ``ask`` to leave out the events of nodes that finished already, as the events in ``told`` say."""
     finished = Counter(event.data["node"] for event in told if event.kind == "node_finished")
     starting, ending = finished.copy(), finished
 

@@ -92,7 +92,7 @@ class Service(Asking):
     _drift: tuple[float, list[str]] = (-math.inf, [])
 
     async def drift(self) -> list[str]:
-        """Return what has changed since the library's calibration; looked at once an hour at most."""
+        """Return sentences on what changed since the library was calibrated; found out at most once an hour."""
         kept, now = self.rag.library_calibration, time.monotonic()
         if kept and now - self._drift[0] > DRIFT_SECONDS:
             self._drift = now, self._drift[1]  # not by two at once

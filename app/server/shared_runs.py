@@ -37,7 +37,7 @@ log = logging.getLogger("selfrag.server")
 class SharedRuns:
     """Keeps the runs of this server in a table, shows those of others, and takes over those that nobody answers.
 
-    Other servers are asked by looking at the table, not by LISTEN, which a pooler in transaction mode does not carry.
+    The table is polled, as a connection pooler in transaction mode does not support PostgreSQL's LISTEN.
     """
 
     def __init__(self, asking: Asking, table: RunTable, thread_runs: ThreadRuns) -> None:
@@ -52,7 +52,7 @@ class SharedRuns:
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None, None]:
-        """Look at the table while the block lasts; then end what is being answered, and leave the rest to others."""
+        """Poll the table within the block; then wait a while for running runs, and leave the rest to other servers."""
         expire = partial(self._call, self._table.expire)
         often = ((self._poll, POLL_SECONDS), (self._take_over, TAKE_SECONDS), (self._settle, SPEND_SECONDS))
         loops = (*often, (expire, EXPIRE_SECONDS))
@@ -177,7 +177,7 @@ class SharedRuns:
                 accounts.settle(day, new, await self._call(partial(self._table.spend, day, new)))
 
     async def _go_on(self, kept: KeptRun) -> None:
-        """Take a run that nobody answers, and answer it, or end it.
+        """Take over a run that nobody answers, and continue or end it.
 
         A run whose client waited for it is cancelled: the client's connection ended with its server.
         """
@@ -204,7 +204,7 @@ class SharedRuns:
             raise
 
     async def _end(self, run: Run) -> None:
-        """End a run that needs no more answering: with what its thread kept of it, or as cancelled."""
+        """End a run that is not continued: with the result that its thread kept, or as cancelled."""
         if run.thread:
             await self._thread_runs.tell_end(run)
         if run.state in ("queued", "running"):

@@ -22,7 +22,7 @@ def in_passage(citation: Citation) -> Surroundings:
 
 
 class Sources:
-    """Shows citations in their documents; ``around`` finds the text around one, ``pages`` reads PDFs."""
+    """Shows citations in their documents; ``around`` finds the text around a citation, ``pages`` reads PDFs."""
 
     def __init__(self, around: Around = in_passage, pages: PageReader | None = None) -> None:
         self.pages = pages
@@ -30,7 +30,7 @@ class Sources:
         self._reading = asyncio.Lock()  # one page at a time, and no thread that waits for its turn
 
     async def place(self, citation: Citation, address: str) -> dict[str, Any]:
-        """Return a quote in its surroundings, and where it is on its page, whose picture is at ``address``."""
+        """Return a quote, the text around it and, for a PDF, its place on the page, whose picture is at ``address``."""
         around = await asyncio.to_thread(self._around, citation)
         told: dict[str, Any] = {
             "kind": "text",
@@ -67,6 +67,6 @@ class Sources:
 
 
 def _page_of(citation: Citation, around: Surroundings) -> tuple[Path, int, str] | None:
-    """Return the file, the page and the SHA-256 of what was indexed; None if the citation is of no page of a PDF."""
+    """Return the file, the page and the SHA-256 of what was indexed; None if the citation is not from a PDF."""
     path, page, checksum = around.path, citation["page"], around.sha256
     return (path, page, checksum) if path and page and checksum else None

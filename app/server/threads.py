@@ -1,4 +1,4 @@
-"""The questions of threads as runs of the server, also those that it has forgotten or that were interrupted."""
+"""Run the questions of threads on a server, also questions that the server has forgotten or that were interrupted."""
 
 import asyncio
 import logging
@@ -82,7 +82,7 @@ class ThreadRuns:
         await asyncio.to_thread(self.threads.expire)
 
     async def go_on(self, run: Run) -> bool:
-        """Continue a question that another server had; return False if it has ended. Raises `ThreadBusyError`."""
+        """Continue a question that another server began; return False if it has ended. Raises `ThreadBusyError`."""
         turn = await asyncio.to_thread(self.threads.turn, run.id, run.owner)
         if turn.state != "unfinished":
             return False
@@ -91,7 +91,7 @@ class ThreadRuns:
         return True
 
     async def tell_end(self, run: Run) -> None:
-        """Publish the end of a run as its thread has it; a run without one is cancelled."""
+        """Publish how a run ended, as its thread records it; if it is unfinished there, cancel it first."""
         turn = await asyncio.to_thread(self.threads.turn, run.id, run.owner)
         if turn.state == "unfinished":
             await asyncio.to_thread(self.answers.claim, turn, run.owner)
@@ -114,11 +114,11 @@ class ThreadRuns:
         return run
 
     def described_turns(self, thread: str, owner: str) -> list[dict[str, Any]]:
-        """Return a thread's turns as JSON, with answers but not whole results; runs of this server as they are now."""
+        """Return a thread's turns as JSON, with answers for results; a turn that runs here has the state of its run."""
         return [self._described(turn, owner) for turn in self.threads.each_turn(thread, owner)]
 
     async def delete(self, thread: str, owner: str) -> None:
-        """End what runs in a thread, and delete it for good. Raises `UnknownThreadError` and `ThreadBusyError`."""
+        """Cancel the runs of a thread, then delete it for good. Raises `UnknownThreadError` and `ThreadBusyError`."""
         await asyncio.to_thread(self.threads.get, thread, owner)
         await self._asking.runs.remove_thread(thread, owner)
         if self.shared:
@@ -183,7 +183,7 @@ def _new_run(turn: ThreadTurn, owner: str) -> Run:
 
 
 def _tell_end(turn: ThreadTurn, run: Run) -> None:
-    """Publish how a run's turn ended, after those nodes of its path that were not published yet."""
+    """Publish the nodes of the turn's path that were not published yet, then how the turn ended."""
     if turn.result:
         told = Counter(event.data["node"] for event in run.events if event.kind == "node_finished")
         for step in turn.result.path:

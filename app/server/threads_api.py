@@ -72,7 +72,7 @@ def threads_api(runs: ThreadRuns) -> APIRouter:
 
     @router.delete("/{id_}", status_code=204)
     async def delete(id_: str, owner: Owner) -> Response:
-        """Delete a thread for good; a question of it that is running ends first."""
+        """Delete a thread for good; a question of it that is running is cancelled first."""
         await runs.delete(id_, owner)
         return Response(status_code=204)
 

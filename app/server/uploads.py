@@ -29,7 +29,7 @@ class FolderUploads:
     """Uploads in a folder, which is part of the library. Raises `StorageError` and `NotFoundError`."""
 
     def __init__(self, library: Library, folder: Path) -> None:
-        """Keep uploads in ``folder``, which is made when it is needed; remove parts of uploads that a kill left."""
+        """Keep uploads in ``folder``, which is made when it is needed; remove old parts of killed uploads."""
         self.folder = folder.resolve()  # as the library has the paths of its documents
         self._library = library
         for part in [*self.folder.glob(".*.part"), *self.folder.glob("*/.*.part")]:
@@ -38,7 +38,7 @@ class FolderUploads:
                     part.unlink()
 
     async def put(self, path: Path, body: AsyncIterable[bytes]) -> None:
-        """Write a file beside the old one, then replace that."""
+        """Write the new file beside the old one, then put it in the old one's place."""
         part = path.with_name(f".{secrets.token_hex(8)}.part")
         try:
             make_private_folder(path.parent)
@@ -67,12 +67,12 @@ class FolderUploads:
             raise _unstored(path, error) from error
 
     def waiting(self) -> set[Path]:
-        """Return nothing: this process alone reads its folder."""
+        """Return nothing: files in a folder are not queued."""
         return set()
 
 
 class DatabaseUploads:
-    """Uploads in the library's database, as `FolderUploads`: any server may read, replace and remove them."""
+    """Uploads in the library's database, with the methods of `FolderUploads`: all servers share them."""
 
     folder = Path(os.fsdecode(UPLOADS))
 

@@ -1,4 +1,4 @@
-"""Show how far long work is, by a bar on a terminal, else by a line now and then; print tables of what came of it."""
+"""Show how far long work is, by a bar on a terminal, else by a line now and then; print tables of the results."""
 
 import sys
 import time
@@ -71,7 +71,7 @@ def table(rows: Sequence[Sequence[str]], screen: Screen, *, texts: bool = False)
 
 
 def show_routes(systems: Mapping[str, Sequence[Routed]], screen: Screen) -> None:
-    """Print to stdout whether each question took its expected route, and its path, on a narrow terminal below it."""
+    """Print to stdout whether each question took its expected route, and its path (on a narrow terminal, below)."""
     readable = (sys.stdout.encoding or "").lower().startswith("utf")
     wide = not screen.out.is_terminal or screen.out.width >= WIDE
     for name, lines in systems.items():

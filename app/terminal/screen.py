@@ -1,6 +1,6 @@
 """Print results to stdout and all else to stderr, with colour and bars on a terminal only.
 
-All that a command prints passes here. Hidden characters are removed and, except in an answer, it is put on one line:
+All that a command prints passes here. Hidden characters are removed, and texts other than answers are put on one line:
 names of files, and what models and servers write, are not to be trusted.
 """
 
@@ -36,7 +36,7 @@ def print_error(text: str) -> None:
 
 
 class Screen:
-    """Two consoles. ``quiet`` silences stderr but for errors."""
+    """Two consoles, for stdout and for stderr; ``quiet`` silences stderr except for errors."""
 
     def __init__(self, *, quiet: bool = False) -> None:
         class Pipe(Console):
@@ -66,7 +66,7 @@ class Screen:
         self.line(("note: {}", text, "yellow"))
 
     def remark(self, text: str, indent: str = "") -> None:
-        """Print to stderr, in passing, what was done."""
+        """Print to stderr, dimmed, what was done."""
         self.line((indent + "{}", text, "dim"))
 
     def line(self, *parts: Part | str) -> None:
@@ -117,7 +117,7 @@ class Screen:
         )
 
     def json(self, value: object, *, indent: int | None = 2) -> None:
-        """Print one JSON object to stdout, in characters of its encoding; without ``indent`` it is one line."""
+        """Print one JSON object to stdout, in characters of stdout's encoding; without ``indent`` it is one line."""
         readable = (sys.stdout.encoding or "").lower().startswith("utf")
         print(as_json(value, ensure_ascii=not readable, indent=indent), flush=True)
 
@@ -127,9 +127,9 @@ class Screen:
         return sys.stdin is not None and sys.stdin.isatty()
 
     def read_line(self, prompt: str) -> str | None:
-        """Read a line of stdin without its end; None at the end of input. A terminal has a prompt and a history.
+        """Read a line of stdin without its end; None at the end of input. A terminal shows ``prompt``.
 
-        The history is that of the process: no file has it.
+        A terminal also has a history of lines, which lasts as long as the process.
         """
         if self.reads_terminal and self.out.is_terminal:
             with suppress(ImportError):

@@ -33,7 +33,7 @@ COST_COLUMNS = (
 
 
 def show(state: SelfRAGState, screen: Screen) -> None:
-    """Print the answer to stdout, and its citations and cost too on a terminal, else to stderr."""
+    """Print the answer to stdout, then its citations and cost: on a terminal to stdout too, else to stderr."""
     outcome = state["outcome"] or "stopped"
     on_terminal = screen.out.is_terminal
     if on_terminal:

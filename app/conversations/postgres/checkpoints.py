@@ -20,7 +20,7 @@ REMOVE = tuple(
 
 
 class SharedSaver(ForgivingSaver, PostgresSaver):
-    """The checkpoints of one question. Questions with one saver would wait for each other: LangGraph's has a lock."""
+    """The checkpoints of one question: LangGraph's saver has a lock, so that a shared one would make questions wait."""
 
     errors = (RequestError,)
 

@@ -69,7 +69,7 @@ CHECKPOINTS: Migrations = [
 
 
 class SharedDatabase:
-    """Connections to the shared schema; as with `retrieval.postgres.database`, no state outlives a transaction."""
+    """Connections to the shared schema; no session state outlives a transaction, so that poolers can be used."""
 
     def __init__(self, url: str) -> None:
         """Connect, and make or migrate the schema. Raises `RequestError` and `StoreUnavailable`."""
@@ -98,7 +98,7 @@ class SharedDatabase:
 
 
 class Marked:
-    """A connection whose statements may have ``?`` for each value, and whose rows are read by name."""
+    """A connection whose statements may have ``?`` as placeholders, and whose rows are read by name."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection

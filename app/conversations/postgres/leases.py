@@ -1,4 +1,4 @@
-"""Leases: which process answers what. Another process takes over the leases of one that was silent for too long."""
+"""Leases: which process answers which thread or run. Others take the leases of a process that is silent too long."""
 
 import logging
 import secrets
@@ -46,7 +46,7 @@ class Lease(AbstractContextManager["Lease"]):
         self._leases = leases
 
     def require(self, database: Writer) -> None:
-        """Raise `LeaseLostError` if another process took it over; none can until the transaction ends."""
+        """Raise `LeaseLostError` if another process has this lease; none can take it until the transaction ends."""
         if database.execute(HELD, (self.name, self._leases.process, self.token)).fetchone() is None:
             raise LeaseLostError
 
@@ -75,7 +75,7 @@ class Leases:
         self._beating: threading.Thread | None = None
 
     def take(self, name: str) -> Lease:
-        """Take a lease. Raises `ThreadBusyError` if a process that is alive has it, this one too."""
+        """Take a lease. Raises `ThreadBusyError` if a living process has it, even this process."""
         self._start()
         with self._changing, self._database.transaction() as connection:
             connection.execute(SEEN, (self.process,))
@@ -87,7 +87,7 @@ class Leases:
         return Lease(self, name, row[0])
 
     def write(self, *statements: tuple[str, Sequence[Any]]) -> None:
-        """Execute statements in a transaction. A failure is only logged: expiry, or the next renewal, does the same."""
+        """Execute statements in a transaction. A failure is only logged: the next renewal makes up for it."""
         try:
             with self._database.transaction() as connection:
                 for statement, values in statements:

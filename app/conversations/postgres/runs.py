@@ -111,7 +111,7 @@ class RunTable:
         return self._leases.take(f"run {id_}")
 
     def append(self, id_: str, lease: Lease, events: Sequence[KeptEvent]) -> None:
-        """Keep events; one that ends the run releases its lease. Raises `LeaseLostError` if another process has it."""
+        """Keep a run's events; an event that ends the run releases the lease. Raises `LeaseLostError` if it is lost."""
         last = events[-1]
         with self._database.transaction() as connection:
             lease.require(Marked(connection))
@@ -138,7 +138,7 @@ class RunTable:
         return self._rows(ORPHANS, given)
 
     def events(self, known: Mapping[str, int]) -> list[KeptEvent]:
-        """Return the events of runs after the last known number of each, at most a few thousand."""
+        """Return new events of runs; ``known`` maps each run's id to the last known number. At most a few thousand."""
         rows = self._database.rows(EVENTS, list(known), list(known.values()))
         return [KeptEvent(run, number, kind, json.loads(data)) for run, number, kind, data in rows]
 
@@ -148,7 +148,7 @@ class RunTable:
             connection.execute("UPDATE runs SET cancelled = true WHERE id = %s AND state = 'unfinished'", (id_,))
 
     def cancel_thread(self, thread: str) -> bool:
-        """Ask for the end of what runs in a thread; return True if anything does."""
+        """Ask the processes that answer runs of a thread to end them; return True if there are such runs."""
         cancel = "UPDATE runs SET cancelled = true WHERE thread = %s AND state = 'unfinished' RETURNING id"
         return bool(self._database.rows(cancel, thread))
 
@@ -161,7 +161,7 @@ class RunTable:
         return SharedSaver(self._database, lease)
 
     def spend(self, day: date, new: Mapping[tuple[str, str], int]) -> dict[tuple[str, str], int]:
-        """Add to what was spent on a day, by owner and kind; return the sums of all servers."""
+        """Add to a day's sums by owner and kind (questions or tokens); return the day's sums of all servers."""
         with self._database.transaction() as connection:
             rows = [(day, *key, number) for key, number in sorted(new.items())]  # in one order, against deadlocks
             connection.cursor().executemany(SPEND, rows)

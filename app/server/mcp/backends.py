@@ -1,4 +1,4 @@
-"""What the tools search and ask: on stdio one person's documents, on a server those that a token's owner may see."""
+"""What the MCP tools ask: on stdio one person's documents, on a server the documents that a token's owner may see."""
 
 import asyncio
 import os
@@ -71,11 +71,11 @@ class LocalBackend:
         return rag
 
     def verifying(self, claim: str) -> AbstractContextManager[list[VerifiedClaim]]:
-        """Let the block verify a claim: one's own agent has no quota."""
+        """Yield a list for the verified claim; count nothing, as the agent of a local user has no quota."""
         return nullcontext([])
 
     def record(self, what: str, **more: object) -> None:
-        """Do nothing: one's own agent keeps no log of what one reads."""
+        """Do nothing: there is no audit log of what a local user's agent reads."""
 
     async def start(self, question: str, context: Context | None) -> Run:
         """Start a run."""
@@ -180,7 +180,7 @@ class ServedBackend:
 
     @contextmanager
     def verifying(self, claim: str) -> Iterator[list[VerifiedClaim]]:
-        """Let the block verify a claim, as `Accounts.verifying` does, and count it among the server's metrics."""
+        """Count a claim that the block verifies, as `Accounts.verifying` does, and in the server's metrics."""
         with self._service.accounts.verifying(claim, self._owner) as verified:
             try:
                 yield verified

@@ -1,4 +1,4 @@
-"""The results of the tools, as models that their schemas are made from, and functions that read the library."""
+"""The results of the MCP tools as pydantic models, and the functions that read them from the library."""
 
 import os
 from typing import Any, Self

@@ -44,7 +44,7 @@ INSTRUCTIONS = (
 
 
 def new_server(backend_of: Callable[[Context], Backend], writing: str | None = None) -> Server[Any]:
-    """Make a server with the tools that read and, if ``writing`` names it, the one that writes.
+    """Make a server with the tools that only read, and the writing tool that ``writing`` names, if any.
 
     The tools are imported when they are first asked for: a client that only says hello is answered at once.
     """

@@ -220,5 +220,5 @@ TOOLS = (
 
 
 def offered(writing: str | None) -> dict[str, Tool]:
-    """Return the tools that read, and the one that writes if it is named, by name."""
+    """Return the tools by name: all that only read, and the writing tool that ``writing`` names, if any."""
     return {tool.name: tool for tool in TOOLS if not tool.writes or tool.name == writing}
