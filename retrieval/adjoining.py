@@ -45,7 +45,7 @@ def _end(passage: Document) -> int:
 
 
 def _gap(one: Document, other: Document) -> str:
-    """Return white space for the text between two passages of a section, of which the index stores only the length."""
+    """Return white space to put between two passages of a section: of the original only the length is known."""
     length = other.metadata["offset"] - _end(one)
     if length <= 0:
         return ""

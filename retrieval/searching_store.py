@@ -127,7 +127,7 @@ class Store(VectorStore):
         """Add or replace roots; the links of those in ``followed`` are followed wherever they lead."""
 
     def remove_root(self, root: bytes, documents: Collection[int]) -> None:
-        """Remove a root, and documents by id."""
+        """Remove a root, that is a file or folder that was added, and documents by id."""
         with self.database.writing() as connection:
             self.rows.remove_root(connection, root)
             self.rows.remove_documents(connection, documents)
@@ -205,7 +205,7 @@ class Store(VectorStore):
         return reasons
 
     def keep_vectors(self, vectors: Mapping[bytes, Vectors]) -> None:
-        """Keep vectors by the hash of their text, so that `put` does not embed it. `settle` drops unused ones."""
+        """Keep vectors by the hash of their text, so that `put` need not embed it; `settle` drops unused vectors."""
         with self.database.writing() as connection:
             self.rows.put_spare_vectors(connection, vectors)
 
@@ -349,7 +349,7 @@ class Store(VectorStore):
         return int(embed_query(self.model, "dimension").shape[1])
 
     def make_room(self, connection: Any) -> None:
-        """Record the model of a library that was never filled, as processes that write concurrently cannot do so."""
+        """Record the model of a library that was never filled; call this before processes write side by side."""
         if not self.rows.made_with(connection).embedding:
             self.rows.make_room_for(connection, self.model.name, self._dimension())
 
@@ -370,7 +370,7 @@ class Store(VectorStore):
             )
 
     def _check_dimension(self, vectors: Vectors, dimension: int) -> None:
-        """Raise ``OtherDimensionError`` unless vectors have this dimension; mark the store for the next sync then."""
+        """Raise ``OtherDimensionError`` for vectors of another dimension; the next sync then embeds all texts again."""
         given = vectors.shape[1]
         if given == dimension:
             return

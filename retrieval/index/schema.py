@@ -1,4 +1,4 @@
-"""The index's tables, metadata and roots: SQLite is the source of truth, all else is derived from it."""
+"""The index's tables, metadata and roots (the files and folders that were added); all else is derived from these."""
 
 import re
 import sqlite3
@@ -147,7 +147,7 @@ def objects_of(connection: sqlite3.Connection) -> list[Object]:
 
 @cache
 def expected_objects(version: int = FORMAT) -> list[Object]:
-    """Return the objects of an unchanged index of this format, which may also be the previous one."""
+    """Return the tables, indexes and triggers that an index of this format, the current or the previous one, has."""
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
         create(connection, version)
         return objects_of(connection)
@@ -160,7 +160,7 @@ def create(connection: sqlite3.Connection, version: int = FORMAT) -> None:
 
 
 def has_meta_table(objects: list[Object]) -> bool:
-    """True if ``meta`` is the table that every version makes, so that it can be read before the rest is compared."""
+    """True if the table ``meta`` is as every version makes it: it is read before the other tables are compared."""
     return [obj for obj in expected_objects() if obj[1] == "meta"] == [obj for obj in objects if obj[1] == "meta"]
 
 
@@ -249,7 +249,7 @@ def set_excluded(connection: sqlite3.Connection, patterns: Collection[str]) -> N
 
 
 def _get_marked(connection: sqlite3.Connection, mark: str) -> set[bytes]:
-    """Return the bytes in the keys of meta that begin with a mark."""
+    """Return the values that the keys of the table ``meta`` hold in hexadecimal after a mark, such as ``exclude``."""
     marked = set()
     for key, seal in connection.execute("SELECT key, value FROM meta WHERE key GLOB ?", (f"{mark}*",)):
         try:

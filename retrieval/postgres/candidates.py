@@ -173,7 +173,7 @@ class Found:
         return sorted(sums, key=lambda id_: (-sums[id_], id_))[:_RANKED]
 
     def _with_words(self, weights: dict[str, float], most: int) -> list[tuple[int, float]]:
-        """Return the passages that have one of the words, each with the total weight of those that it has."""
+        """Return the passages that have one of the words, each with the total weight of the words in it."""
         only, words = self._only, [f"'{word}'" for word in weights]
         each = [f"CASE WHEN words @@ %(word{n})s::tsquery THEN %(weight{n})s ELSE 0 END" for n in range(len(words))]
         weight = " + ".join(each) if len(words) > 1 else "%(weight0)s"
@@ -188,7 +188,7 @@ class Found:
         return self._connection.execute(statement.encode(), parameters, binary=True).fetchall()
 
     def _ranked(self, ids: list[int], weights: dict[str, float], average: float) -> dict[int, float]:
-        """Return the BM25 scores of passages; ``average`` is the mean length, or 0 for that of these passages."""
+        """Return the BM25 scores of passages; ``average`` is the mean length of all, 0 to use the mean of these."""
         scores: defaultdict[int, float] = defaultdict(float)
         # Looking in a tsvector's text takes a tenth of the time in which the server unnests it.
         query = "SELECT id, tokens, words::text FROM passages WHERE id = ANY(%s)"
