@@ -70,8 +70,8 @@ class Fits(BaseModel, frozen=True, extra="forbid"):
     def unlikely(self, question: str, passages: Sequence[Passage], min_p: float, min_cosine: float) -> set[str]:
         """Return the ids of the passages of one search that are `too_unlikely` to hold the answer.
 
-        The set is empty without a gate, or if the search reports no similarities. The query must be the question
-        itself: the regression was not fitted on rewritten queries.
+        The set is empty without the regression ``gate``, or if the search reports no similarities. The query must be
+        the question itself: the regression was not fitted on rewritten queries.
         """
         if self.gate is None or any(passage["similarity"] is None for passage in passages):
             return set()

@@ -1,4 +1,4 @@
-"""Save the embedded model's state after each prompt's fixed part, so that no later start reads it again."""
+"""Save the embedded model's state after each prompt's fixed part, so that no later start reads that part again."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ ARGUMENTS = {"k", "filter"}
 
 
 class RetrieverAdapter:
-    """A LangChain retriever, called with ``k`` and ``filter`` if it takes them; its results are cut to ``k``."""
+    """A LangChain retriever, called with those of ``k`` and ``filter`` that it takes; results are cut to ``k``."""
 
     def __init__(self, retriever: BaseRetriever) -> None:
         kind = type(retriever)

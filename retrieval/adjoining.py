@@ -27,12 +27,12 @@ def joined(passages: Iterable[Document]) -> str:
 
 
 def last(text: str, most: int) -> str:
-    """Return the last ``most`` characters of a text, from a whole word."""
+    """Return the last ``most`` characters of a text, beginning with a whole word."""
     return text if len(text) <= most else re.sub(r"^\S{1,40}\s", "", text[-most:])
 
 
 def first(text: str, most: int) -> str:
-    """Return the first ``most`` characters of a text, up to a whole word."""
+    """Return the first ``most`` characters of a text, ending with a whole word."""
     return text if len(text) <= most else re.sub(r"\s\S{1,40}$", "", text[:most])
 
 

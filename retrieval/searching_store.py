@@ -124,7 +124,7 @@ class Store(VectorStore):
 
     @abstractmethod
     def add_roots(self, roots: Mapping[bytes, str], followed: Collection[bytes]) -> None:
-        """Add or replace roots; the links of those in ``followed`` are followed wherever they lead."""
+        """Add or replace roots; links in the roots ``followed`` are followed wherever they lead."""
 
     def remove_root(self, root: bytes, documents: Collection[int]) -> None:
         """Remove a root, that is a file or folder that was added, and documents by id."""
@@ -238,7 +238,7 @@ class Store(VectorStore):
         return None
 
     def table_of(self, source: str, number: int) -> Table | None:
-        """Return the table of a document that has this number; None if there is none.
+        """Return the table with this number in a document; None if there is none.
 
         The last table is cached until its document changes: 100,000 rows take seconds to read.
         """

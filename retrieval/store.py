@@ -73,7 +73,7 @@ class Record:
 
 @dataclass(frozen=True)
 class Made:
-    """The model and settings that a library's passages were made with; empty if it was never filled.
+    """The model and settings that a library's passages were made with; empty if the library was never filled.
 
     ``dimension`` is also 0 if the model of this name gives vectors of another length now.
     """

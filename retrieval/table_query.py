@@ -36,7 +36,7 @@ class QueryError(Exception):
 
 @dataclass(frozen=True)
 class Found:
-    """What a query found: a text for each row of its result, and the numbers, from 0, of the table's rows behind it.
+    """What a query found: a text for each row of its result, and the numbers, from 0, of the table rows it comes from.
 
     ``is_computed`` says that the result is a count, a sum or the like, rather than rows of the table; ``is_figure``
     says that a computed result has figures only.

@@ -184,7 +184,7 @@ def _is_hidden(run: Element, hidden: bool, hidden_styles: frozenset[str]) -> boo
 
 
 def _hides(properties: Element | None) -> bool | None:
-    """Return whether text properties hide the text; None when they leave that to its style."""
+    """Return whether text properties hide the text; None when they leave that to the style."""
     if properties is None:
         return None
     size = _value(properties.find("{*}sz"))

@@ -108,7 +108,7 @@ def _marked_headings(text: str, mark: re.Pattern[str], block_mark: re.Pattern[st
 
 
 def rst_headings(text: str) -> Iterator[Heading]:
-    """Yield the lines underlined by punctuation at least as long; levels follow the order in which styles appear."""
+    """Yield the lines with an underline of punctuation at least as long; the first style seen is level 1, and so on."""
     levels: dict[tuple[str, bool], int] = {}
     older = before = (0, "")
     for start, line in lines_of(text):

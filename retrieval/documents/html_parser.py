@@ -95,7 +95,7 @@ class _Builder(HTMLParserTreeBuilder):
 
 
 class _Multiset(Counter[str]):
-    """The methods of a list that Beautiful Soup uses, in constant time."""
+    """A multiset with the methods of a list that Beautiful Soup uses, in constant time."""
 
     def __contains__(self, tag: object) -> bool:
         return self[tag] > 0  # type: ignore[index]

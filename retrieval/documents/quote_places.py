@@ -101,7 +101,7 @@ def _opened(data: bytes, page: int) -> Iterator[Any]:
 
 
 def _glyphs(page: Any) -> list[_Glyph]:
-    """Return the characters other than white space within the page's visible box, as ``pages_by_pdfium`` reads it."""
+    """Return the characters, without white space, that ``pages_by_pdfium`` reads: those in the page's visible box."""
     from pypdfium2 import PdfPosConv, raw
 
     left, bottom, right, top = page.get_bbox()
@@ -243,6 +243,6 @@ def _visible(page: Any, glyphs: Sequence[_Glyph]) -> bool:
 
 
 def _scale(page: Any, scale: float) -> float:
-    """Return the scale, or the largest that keeps the picture of a page within ``MOST_PIXELS``."""
+    """Return ``scale``, or the largest scale that keeps the picture of a page within ``MOST_PIXELS``."""
     width, height = map(float, page.get_size())
     return min(scale, math.sqrt(MOST_PIXELS / (width * height)), MOST_PIXELS / 1_000 / max(width, height))

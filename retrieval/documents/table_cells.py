@@ -15,7 +15,7 @@ _MOST = 5_000_000  # characters of a text's cells as JSON; with more, it counts 
 
 
 def with_cells(loaded: Loaded) -> Loaded:
-    """Return the file with the places of its table cells, as ``extra[CELLS]`` of each section that has some."""
+    """Return the file with the places of its table cells, as ``extra[CELLS]`` of each section that has table cells."""
     sections = []
     for section in loaded.sections:
         cells = list(_cells_of(section))

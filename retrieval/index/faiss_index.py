@@ -41,7 +41,7 @@ def make(dimension: int, passages: int, sample: Callable[[int], Vectors]) -> Ind
 
 
 def lists_for(passages: int) -> int:
-    """Return how many lists suit this number of vectors."""
+    """Return how many inverted lists suit this number of vectors."""
     return max(1, int(_LISTS * passages**0.5))
 
 

@@ -190,7 +190,7 @@ class Reached(BaseModel, frozen=True):
 
 @dataclass(frozen=True)
 class Snapshot:
-    """A consistent read of the index; ``index`` is its id, which a rebuild changes, ``passages`` counts passages."""
+    """A consistent read of the index; ``index`` is its id, which a rebuild changes; ``passages`` is how many it has."""
 
     connection: sqlite3.Connection
     index: str
@@ -267,7 +267,7 @@ def _mark(connection: sqlite3.Connection, mark: str, values: Iterable[bytes]) ->
 
 
 def add_roots(connection: sqlite3.Connection, roots: dict[bytes, str], followed: Collection[bytes] = ()) -> None:
-    """Add or replace roots; the links of those in ``followed`` are followed wherever they lead."""
+    """Add or replace roots; links in the roots ``followed`` are followed wherever they lead."""
     rows = [(path, kind, _seal(path, kind)) for path, kind in roots.items()]
     connection.executemany("INSERT OR REPLACE INTO roots VALUES (?, ?, ?)", rows)
     connection.executemany("DELETE FROM meta WHERE key = ?", [(_FOLLOW + path.hex(),) for path in roots])

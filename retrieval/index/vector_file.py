@@ -26,8 +26,8 @@ _LAG = 2_000  # passages by which the file may lag behind: reading them takes a 
 class VectorIndex:
     """Nearest-neighbour search by passage id, over an index held in memory.
 
-    Passages of the snapshot that the index lacks are added before each search; during a write it may hold passages
-    that an older snapshot does not. ``rebuilt`` is set when the file was missing or damaged.
+    Passages of the snapshot that the index lacks are added before each search; during a write the index may hold
+    passages that an older snapshot lacks. ``rebuilt`` is set when the file was missing or damaged.
     """
 
     def __init__(self, folder: Path) -> None:

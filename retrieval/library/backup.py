@@ -94,7 +94,7 @@ def _write_uploads(archive: zipfile.ZipFile, files: KeptFiles) -> list[dict[str,
 
 
 class Backup(AbstractContextManager["Backup"]):
-    """A `Source` that reads a backup, which is checked whole at first; use it as a context manager."""
+    """A `Source` that reads a backup, after checking the whole file on opening; use it as a context manager."""
 
     def __init__(self, file: Path) -> None:
         """Check every member. Raises ``RequestError`` for a file that is no backup, incomplete, damaged or too new."""

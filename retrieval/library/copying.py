@@ -50,10 +50,10 @@ class Copied:
 def copy_library(
     source: Source, target: Store, progress: Progress | None = None, *, without: Collection[bytes] = ()
 ) -> Copied:
-    """Copy what the target lacks, and compare all of it with the source; the target's other documents stay.
+    """Copy what the target lacks, and compare each copy with the source; the target's other documents stay.
 
     If both keep uploads, these are copied with their bytes, unless the target has a later one. Roots in ``without`` are
-    left out. The copy may be interrupted and called again.
+    left out. After an interruption the function can be called again.
 
     Raises ``ValueError`` if the target is opened with another model, and ``RequestError`` if its passages were made
     with another model or other settings, or if a copy is not the same.

@@ -24,7 +24,7 @@ _RECENT = 2_000_000_000  # nanoseconds: a file this recent may change again with
 
 @dataclass
 class Plan:
-    """The work of a sync: ``changed`` files to read, ``gone`` documents to remove, ``touched`` stamps to update."""
+    """The work of a sync: ``changed`` files to read, ``gone`` ones to remove, ``touched`` ones with only a new time."""
 
     found: Found
     known: dict[bytes, Record]
@@ -146,7 +146,7 @@ class Sync:
 
 
 def split_file(reading: Reading, stamp: Stamp, settings: SplitSettings, id_: int = 0) -> SplitFile:
-    """Turn the outcome of reading a file into its record and passages; ``id_`` is that of its old record."""
+    """Turn the outcome of reading a file into its record and passages; ``id_`` is the id of its old record, or 0."""
     same_size = reading.sha256 is None or reading.size == stamp.size
     record = Record(
         reading.path,

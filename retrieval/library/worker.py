@@ -62,7 +62,7 @@ class Worker(AbstractContextManager["Worker"]):
             self.queue.give_back(self._taken)
 
     def step(self) -> int:
-        """Read the files that are free, a few at most, and return how many were taken; 0 if none is free."""
+        """Take and read a few files that no worker has taken; return how many, 0 if there is none."""
         jobs = self._persist(lambda: self.queue.take(self.name, MOST, self.lease, everywhere=self.everywhere))
         if not jobs or time.monotonic() > self._settled + SETTLED:
             self._settle()

@@ -78,7 +78,7 @@ class PostgresQueue:
         self._database = database
 
     def put(self, files: Mapping[bytes, tuple[int, int]], present: Callable[[bytes], bool]) -> None:
-        """Queue files by path, with their size and modification time; drop this machine's that are not ``present``.
+        """Queue files by path, with size and modification time; drop this machine's queued files not ``present``.
 
         A file that is queued already keeps its place and, if it did not change, its worker. Uploads that are not read
         yet are queued too.

@@ -127,7 +127,7 @@ def documents_at(connection: Connection, paths: Sequence[bytes]) -> dict[bytes, 
 
 
 def fold_frequencies(connection: Connection) -> None:
-    """Add up the changes of the words' frequencies, which every search would add up otherwise."""
+    """Add up the changes of the words' frequencies, so that not every search must add them up."""
     connection.execute(_FOLD)
 
 

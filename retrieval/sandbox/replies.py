@@ -68,7 +68,7 @@ class _Message(BaseModel):
 
 
 class Ready(_Message):
-    """A process is ready to read, and whether it is confined."""
+    """The first message of a process: it is ready to read, and says whether it is confined."""
 
     ready: Literal[True]
     landlock: bool = False
@@ -81,7 +81,7 @@ class _Start(_Message):
 
 
 class Outcome(_Message):
-    """The last message about a file; ``worn`` says that the process has grown too large and must be replaced."""
+    """The last message about a file; ``worn`` says that the process must be replaced, as it has grown too large."""
 
     status: Literal["read", "empty", "failed", "unopened"]
     reason: _Sentence = ""
