@@ -2,7 +2,7 @@
 
 The paper trains its critic; these are a few coefficients for one model, fitted by ``python -m training.fit_critic`` on
 questions that no report uses, and stored with the model's checksum. They adjust the probabilities of a verdict; a
-critic that gives no probabilities is left as it is. ``python -m training.fit_gate`` fits one more regression for an
+verdict without probabilities stays as it is. ``python -m training.fit_gate`` fits one more regression for an
 embedding model: which of the retrieved passages are worth grading.
 """
 
@@ -44,10 +44,11 @@ class Fit(BaseModel, frozen=True, extra="forbid"):
 
 
 class Fits(BaseModel, frozen=True, extra="forbid"):
-    """The regressions fitted for a critic; where one is None, verdicts stay as they are.
+    """The regressions fitted for a critic. A regression that is None changes no verdict.
 
-    ``gate`` is fitted for the embedding model instead, ``route`` for both models; without ``gate`` every passage is
-    graded. With ``graded`` a support verdict without probabilities gets those of its label, from `GRADES`.
+    ``gate``, fitted for the embedding model, finds the passages worth grading; without ``gate`` all are graded.
+    ``route``, fitted for both models, corrects whether to search. If ``graded`` is True, a support verdict without
+    probabilities gets those that `GRADES` has for its label.
     """
 
     relevance: Fit | None = None
@@ -69,8 +70,8 @@ class Fits(BaseModel, frozen=True, extra="forbid"):
     def unlikely(self, question: str, passages: Sequence[Passage], min_p: float, min_cosine: float) -> set[str]:
         """Return the ids of the passages of one search that are `too_unlikely` to hold the answer.
 
-        The set is empty without a gate, or if the search reports no similarities. The query must be the question
-        itself: the regression was not fitted on rewritten queries.
+        The set is empty without the regression ``gate``, or if the search reports no similarities. The query must be
+        the question itself: the regression was not fitted on rewritten queries.
         """
         if self.gate is None or any(passage["similarity"] is None for passage in passages):
             return set()
@@ -120,7 +121,7 @@ def route_features(question: str, passages: Sequence[Passage]) -> dict[str, floa
 def relevance_features(
     question: str, passages: Sequence[Passage], verdicts: Sequence[Verdict]
 ) -> list[dict[str, float]]:
-    """Return the features of each passage graded together; ``behind_best`` compares it with the best of them."""
+    """Return each passage's features; ``behind_best``: how far its log-odds are below the best passage's."""
     odds = [log_odds(verdict, "relevant") for verdict in verdicts]
     best, asked = max(odds, default=0.0), stems(question)
     return [
@@ -135,9 +136,9 @@ def relevance_features(
 
 
 def search_features(question: str, passages: Sequence[Passage]) -> list[dict[str, float]]:
-    """Return the features known before grading: cosine, and how far cosine and coverage are behind the search's best.
+    """Return each passage's features before grading: its cosine, and how far cosine and coverage are below the highest.
 
-    Words of the headings above a passage count as covered.
+    Coverage is the share of the question's words in the passage and the headings above it.
     """
     asked = stems(question)
     similarities = [passage["similarity"] or 0.0 for passage in passages]
@@ -177,7 +178,7 @@ def logit(p: float) -> float:
 
 
 def composed(fit: Fit | None, slope: float, intercept: float) -> Fit:
-    """Return the regression with log-odds ``slope`` · x + ``intercept``; x is the log-odds by ``fit``, or the input."""
+    """Return ``fit`` with its log-odds x replaced by ``slope`` · x + ``intercept``; without ``fit``, x is the input."""
     own = fit or Fit(intercept=0.0, coefficients={"log_odds": 1.0})
     coefficients = {name: slope * value for name, value in own.coefficients.items()}
     return Fit(intercept=slope * own.intercept + intercept, coefficients=coefficients)
@@ -221,9 +222,9 @@ MINILM = Calibration.model_validate_json(MINILM_FILE.read_text(encoding="utf-8")
 
 
 def adapter_file(choice: str) -> Path:
-    """Return the path of the adapter that was trained for this choice of the embedded model.
+    """Return the path of the LoRA adapter that was trained for this choice, for example "relevance".
 
-    The adapter acts only from the prompt's final instruction on, so the cached state of what stands before is reused.
+    The adapter acts only from the prompt's final instruction on: what precedes it in the prompt stays in the cache.
     """
     return Path(__file__).parent / "adapters" / f"{choice}.gguf"
 

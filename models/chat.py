@@ -81,7 +81,7 @@ def _bytes(message: BaseMessage) -> int:
 
 
 def call_arguments(tokens: int, temperature: float | None) -> dict[str, Any]:
-    """Return the arguments with which most clients limit a reply's tokens and, if given, set its temperature."""
+    """Return the arguments that limit a reply's tokens and, if given, set its temperature in most clients."""
     return {"max_tokens": tokens, **({} if temperature is None else {"temperature": temperature})}
 
 
@@ -91,9 +91,9 @@ class Chat:
 
     ``make`` builds the LangChain model, once per event loop, since an HTTP client's connections belong to the loop that
     opened them. ``name`` stands for the model in errors, which never show ``secrets`` and suggest ``remedies``.
-    ``arguments`` makes a call's arguments from its token limit and temperature. ``prepare`` may change the messages of
-    a call; ``on_ask`` is then called with them. ``adapters`` maps a critic's choice to its adapter's id in the server.
-    With ``owned`` False, `aclose` leaves the model's connections open.
+    ``arguments`` makes a call's arguments from its token limit and temperature. ``prepare`` may change a call's
+    messages; ``on_ask`` gets the messages that are sent. ``adapters`` maps a critic's choice to the server's id of its
+    LoRA adapter. With ``owned`` False, `aclose` leaves the model's connections open.
     """
 
     make: Callable[[], BaseChatModel]
@@ -129,8 +129,8 @@ class Chat:
         """Return one reply of at most ``max_tokens`` tokens; LangSmith traces the call only inside a traced graph.
 
         Raises `LimitReachedError` before a call that the budget does not allow, `UnusableRequestError` for a request
-        that the server cannot serve in this form, `TransientModelError` after the retries, and `ModelError` for what no
-        retry would mend.
+        that the server cannot serve in this form, `TransientModelError` if the retries fail too, and `ModelError` for a
+        failure that no retry can mend.
         """
         model, slots = self._client()
         messages = self.prepare(messages)

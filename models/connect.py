@@ -96,8 +96,8 @@ def ssl_context(*, trust_env: bool) -> ssl.SSLContext:
 def _client_class() -> "type[ChatOpenAI]":
     """Return a client class that sends the messages unchanged, in ``extra_body``.
 
-    Elsewhere the client library searches every part of every message for names to translate, and finds none: for a
-    prompt with many examples that is three quarters of the time that the client takes for a call.
+    In ``messages`` the client library would search each part of each message for names to translate, in vain: with a
+    prompt of many examples this search is three quarters of the client's time for a call.
     """
     from langchain_openai import ChatOpenAI
 
@@ -120,7 +120,7 @@ def is_local(url: str | None) -> bool:
 def provider_chat(spec: str, *, call_seconds: float, concurrency: int = CONCURRENCY) -> Chat:
     """Return a chat model by LangChain's ``provider:model``, configured by the provider's own environment variables.
 
-    Its first call raises `RequestError` if the provider's replies cannot be kept within bounds.
+    The model's first call raises `RequestError` if the size of the provider's replies cannot be limited.
     """
     remedies = remedies_of(spec)
 
@@ -154,13 +154,13 @@ def arguments_of(model: BaseChatModel) -> Arguments:
 
 
 def remedies_of(spec: str, **more: str) -> Remedies:
-    """Return the remedies for a provider whose own settings name the key and the address."""
+    """Return the remedies for a LangChain provider, for example "check the key of anthropic"."""
     provider = spec.partition(":")[0]
     return Remedies(key=f"the key of {provider}", address=f"the address of {provider}", **more)
 
 
 def guard_provider(model: object, spec: str, guard: Guard) -> None:
-    """Attach the guard to every HTTP client of a provider's model. Raises `RequestError` if there is none."""
+    """Attach the guard to each HTTP client of a provider's model. Raises `RequestError` if it has no such client."""
     api: Any = getattr(getattr(model, "client", None), "_api_client", None)
     if hasattr(api, "_aiohttp_sessions"):  # Google's client prefers aiohttp, which has no event hooks
         api._http_options.httpx_async_client = api._async_httpx_client

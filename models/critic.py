@@ -30,11 +30,11 @@ REPLY_FORMATS: tuple[ReplyFormat, ...] = ("logprobs", "schema", "text")
 
 @dataclass
 class FormatSelection:
-    """The reply format this model is asked for, found at the first calls and kept for those that follow.
+    """The reply format this model is asked for, found at the first calls and kept for later calls.
 
-    Until one verdict came from log-probabilities (``proven``), a first token that is not a label is not trusted: many
-    models' templates open the reasoning themselves, so that this token is its first word. ``misses`` counts consecutive
-    verdicts that had to come from a later format.
+    ``proven`` is True once this format gave a verdict. Until then a first token that is no label may be the first word
+    of the model's reasoning, which many chat templates begin themselves. ``misses`` counts the verdicts in a row for
+    which this format failed and a later one worked.
     """
 
     current: ReplyFormat = "logprobs"
@@ -46,7 +46,7 @@ class FormatSelection:
         return REPLY_FORMATS[REPLY_FORMATS.index(self.current) :]
 
     def accepts(self, used: ReplyFormat, verdict: Verdict) -> bool:
-        """Return True if the reply is a verdict, not the start of reasoning; a label proves the current format."""
+        """Return False if the reply may be the start of reasoning; a label marks the current format as proven."""
         if used == self.current and verdict["label"] != UNKNOWN:
             self.proven, self.misses = True, 0
         return self.proven or used != "logprobs"
@@ -54,7 +54,7 @@ class FormatSelection:
     def record_fallback(self, used: ReplyFormat, *, thought: bool) -> None:
         """Record that ``used`` worked after the current format failed; switch to it if that happens repeatedly.
 
-        An unproven format may fail once, by a reasoning word (``thought``); a proven one `MAX_MISSES` times in a row.
+        A proven format may fail `MAX_MISSES` times in a row, an unproven one once, by a reasoning reply (``thought``).
         """
         if used not in self.remaining()[1:]:
             return
@@ -76,7 +76,7 @@ class Critic:
         return replace(self, budget=budget)
 
     async def choose(self, choice: Choice, **inputs: Any) -> Verdict:
-        """Return the verdict on ``inputs``.
+        """Ask for one label of ``choice``, with ``inputs`` in its prompt, and return the verdict.
 
         A call that fails after its retries, or that the budget does not allow, gives ``unknown``; the budget keeps the
         failure. Raises `ModelError` only for what no retry mends: the server cannot be reached, or refuses the key or
@@ -169,7 +169,7 @@ def first_token(reply: AIMessage) -> Mapping[str, float] | None:
 
 
 def by_probability(choice: Choice, top: Mapping[str, float]) -> Verdict:
-    """Normalise the probabilities over the labels; case and leading-space variants are summed."""
+    """Return the verdict by the probabilities of a first token; "Yes", "yes" and " yes" count as one word."""
     mass = dict.fromkeys(choice.labels, 0.0)
     replies = dict.fromkeys(choice.replies, 0.0)
     for token, logprob in top.items():
@@ -215,7 +215,7 @@ def by_reply(choice: Choice, text: str) -> Verdict:
 
 
 def _with_reply(choice: Choice, verdict: Verdict, replies: Mapping[str, float]) -> Verdict:
-    """Add the most probable reply that means the verdict's label, if several do."""
+    """Add the most probable reply word to the verdict if several words mean its label."""
     words = [word for word, label in choice.replies.items() if label == verdict["label"]]
     best = max(words, key=lambda word: replies.get(word, 0.0))
     return {**verdict, "reply": best} if len(words) > 1 and replies.get(best) else verdict

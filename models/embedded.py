@@ -47,9 +47,9 @@ class EmbeddedServer:
     """llama.cpp serving one GGUF file on a free port of 127.0.0.1, protected by a random key.
 
     ``context_tokens`` limits prompt and reply together. Use as a context manager, or call ``start`` and ``stop``; a
-    stopped server can be started again. The server's state after reading ``prefixes`` is persistent: a server that is
-    idle when stopped saves it, and the next one restores it. ``adapters`` are LoRA files; a request names the one to
-    use by its position.
+    stopped server can be started again. The model's state after reading ``prefixes`` is persistent: a server that is
+    idle when stopped saves the state, and the next server restores it. ``adapters`` are LoRA files; a request names an
+    adapter by its position among them.
     """
 
     def __init__(
@@ -174,7 +174,7 @@ _servers_lock = threading.Lock()
 
 
 def serve(path: Path, prefixes: Prefixes | None = None, adapters: Sequence[Path] = ()) -> EmbeddedServer:
-    """Return this process's only server for the file, started if need be; other arguments count at the first call."""
+    """Return this process's only server for the file; the first call starts it with the other arguments."""
     path = path.resolve()
     with _servers_lock:
         server = _servers.get(path)
@@ -233,9 +233,9 @@ class _ServerClient:
 
 
 def _shut_connections(port: int) -> None:
-    """Shut down all connections to the server, from either end, since it waits for its last request when it stops.
+    """Shut down all connections to the server, at either end.
 
-    It waits while holding the GIL, so that no other thread could close them later.
+    A server that stops waits for its last request and holds the GIL: no other thread could then close a connection.
     """
     try:
         descriptors = [int(entry.name) for entry in Path("/dev/fd").iterdir()]

@@ -45,7 +45,7 @@ def classify(
 ) -> tuple[ModelError, float]:
     """Return the error as a `ModelError` without secrets, and the seconds to wait before a retry.
 
-    Only a `TransientModelError` is worth a retry, and not if the wait is infinite: the answer would be the same.
+    Only a `TransientModelError` is worth a retry. An infinite wait means that a retry would get the same answer.
     """
     secrets = secrets or Secrets()
     failure, wait = _classified(error, name, attempt, secrets, remedies or Remedies())

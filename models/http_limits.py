@@ -1,4 +1,4 @@
-"""Keep an HTTP client within bounds: the size and duration of a reply; redirects are refused."""
+"""Limit the size and duration of the replies that an HTTP client accepts, and refuse redirects."""
 
 import asyncio
 import gc
@@ -27,10 +27,10 @@ NOT_SEARCHED = (type, ModuleType, FunctionType, BuiltinFunctionType, str, bytes,
 
 
 class BoundedStream(httpx.AsyncByteStream, httpx.SyncByteStream, httpx2.AsyncByteStream, httpx2.SyncByteStream):
-    """A reply's body, limited to ``max_bytes`` bytes, ``max_parts`` JSON parts and ``seconds``.
+    """A reply's body, limited to ``max_bytes`` bytes, ``max_parts`` JSON values and ``seconds``.
 
-    Data that has already arrived is read without a pause, in which no timeout would fire: so each chunk lets the event
-    loop take a turn. The time is checked here as well, since a library in between may swallow a cancellation.
+    Each chunk lets the event loop take a turn: data that has already arrived is read without a pause, and no timeout
+    could fire meanwhile. The time is checked here too, since a library in between may swallow a timeout's cancellation.
     """
 
     def __init__(self, body: Any, max_bytes: int, seconds: float, max_parts: int = MAX_PARTS) -> None:
@@ -67,7 +67,7 @@ class BoundedStream(httpx.AsyncByteStream, httpx.SyncByteStream, httpx2.AsyncByt
             raise TransientModelError(f"The server's reply did not end in {self._seconds:g} seconds.")
 
     async def aclose(self) -> None:
-        """Close the body, and the iteration over it: left to the garbage collector of another thread, it may fail."""
+        """Close the body and the iterator over it, whose closing by another thread's garbage collector may fail."""
         await self._body.aclose()
         if self._chunks is not None:
             await self._chunks.aclose()
@@ -78,7 +78,7 @@ class BoundedStream(httpx.AsyncByteStream, httpx.SyncByteStream, httpx2.AsyncByt
 
 @dataclass(frozen=True)
 class Guard:
-    """Limits for every exchange of an HTTP client, applied by event hooks; ``address`` names the server URL's setting.
+    """Limits for every exchange of an HTTP client, applied by event hooks; errors say to check the setting ``address``.
 
     Replies are requested uncompressed, and refused if compressed, since a few bytes may unpack to gigabytes. A redirect
     is an error: following it would send the request to whatever address the server names, and trust the reply.
@@ -105,7 +105,7 @@ class Guard:
         request.headers["Accept-Encoding"] = "identity"
 
     def on_response(self, response: Any) -> None:
-        """Limit the reply. Raises `ModelError` for a compressed one and for a redirect."""
+        """Limit the reply. Raises `ModelError` for a compressed reply and for a redirect."""
         if 300 <= response.status_code < 400:
             where = self._target(response)
             raise ModelError(f"The server redirects to {where}, and redirects are not followed: check {self.address}.")

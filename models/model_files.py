@@ -1,4 +1,4 @@
-"""The embedded models' files: each downloaded once, verified, and kept in a folder."""
+"""The files of the models that run in this process: each is downloaded once, verified, and kept in a folder."""
 
 import errno
 import hashlib
@@ -85,7 +85,7 @@ def ensure(
 
 
 def verify_external(path: Path) -> Path:
-    """Return the absolute path of the user's own GGUF file; raise ModelError if it is not one."""
+    """Return the absolute path of the user's own GGUF file; raise ModelError if the file is of another format."""
     try:
         with open_regular(path) as stream:
             magic = stream.read(4)
@@ -167,7 +167,7 @@ def _require_space(file: ModelFile, folder: Path, downloaded: int) -> None:
 
 
 def _monotonic(file: ModelFile, progress: Progress | None) -> Report:
-    """Forward only growing numbers: sources start over, and parts report from two threads."""
+    """Return a report that forwards only growing numbers: a new source starts at 0, and two threads may report."""
     lock = threading.Lock()
     furthest = -1
 

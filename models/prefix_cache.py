@@ -1,4 +1,4 @@
-"""Save the embedded model's state after each prompt's fixed part, so that no later start reads it again."""
+"""Save the embedded model's state after each prompt's fixed part, so that no later start reads that part again."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ Request = Callable[[str, Mapping[str, Any] | None], str]
 class Prefixes:
     """The fixed parts of ``prompts``, saved as the server's own state files in ``folder``, readable by the user only.
 
-    They hold nothing that a user typed. Each file's name holds the hash of its inputs (model, engine, settings, text)
-    and its own SHA-256: llama.cpp aborts the process on a truncated file, so only intact ones reach it. The least
-    recently used are deleted first when ``max_bytes`` is exceeded. A failure here only costs time: the model then
+    The files hold nothing that a user typed. Each file's name holds the hash of its inputs (model, engine, settings,
+    text) and its own SHA-256: llama.cpp aborts the process on a truncated file, so only intact files reach it. When
+    ``max_bytes`` is exceeded, the least recently used files are deleted. A failure here only costs time: the model then
     reads the prompt.
     """
 
@@ -57,8 +57,8 @@ class Prefixes:
     def restore(self, request: Request, identity: str) -> None:
         """Load all prefixes saved for ``identity`` into the server, one after another through its slot.
 
-        The server moves a slot's content into its prompt cache when a different prompt takes the slot; a prompt of one
-        token serves for that here. The last prefix stays in the slot.
+        The server moves a prefix from the slot into its prompt cache when a different prompt takes the slot; so a
+        prompt of one token is sent between two prefixes. The last prefix stays in the slot.
         """
         self._missing, restored = [], 0
         for prompt in self._prompts:
@@ -77,7 +77,7 @@ class Prefixes:
                 continue
 
     def keep(self, request: Request) -> None:
-        """Save the prefixes that `restore` missed and that were used, if the server has read them; it must be idle."""
+        """Save the used prefixes for which `restore` found no file, if the server is idle and has read them."""
         with suppress(OSError, ValueError, KeyError):
             used = [(key, prompt) for key, prompt in self._missing if _filled(prompt, "")[0]["content"] in self._used]
             fixed = [(key, fixed_tokens(prompt, request)) for key, prompt in used]

@@ -35,7 +35,7 @@ class Secrets:
         return text
 
     def redacted(self, text: str) -> str:
-        """Return a foreign message without the secrets and without anything that looks like a key."""
+        """Return the message of a server or library without the secrets and without anything that looks like a key."""
         return KEY.sub(HIDDEN, self.hidden(text))
 
 

@@ -70,7 +70,7 @@ def openai_embeddings(
 ) -> RemoteEmbeddings:
     """Return the model ``openai:model`` behind the OpenAI protocol; ``base_url`` None means OpenAI itself.
 
-    LangChain's own class downloads a table to count tokens, and repeats the server's words in warnings.
+    LangChain's own class is not used: it downloads a table to count tokens, and shows the server's words in warnings.
     """
     from openai import AsyncOpenAI
 

@@ -20,7 +20,7 @@ _enabled: ContextVar[bool | None] = ContextVar("selfrag_tracing", default=None)
 def tracing(enabled: bool | None = None) -> Iterator[None]:
     """Turn tracing on or off within the block, whatever the environment and an enclosing trace say.
 
-    Without ``enabled`` the enclosing `tracing` decides; without one, tracing is off.
+    With None an enclosing block of `tracing` decides; outside of any such block, tracing is off.
     """
     wanted = bool(_enabled.get()) if enabled is None else enabled
     if wanted is _enabled.get():
@@ -37,7 +37,7 @@ def tracing(enabled: bool | None = None) -> Iterator[None]:
 def without_tracers(config: RunnableConfig) -> RunnableConfig:
     """Return the config without the LangSmith tracers that its callbacks inherited from an enclosing run.
 
-    Tracers in a plain list were passed to this very call, and stay.
+    If the callbacks are a plain list, the config stays as it is: the caller passed these tracers for this very call.
     """
     callbacks = config.get("callbacks")
     if not isinstance(callbacks, BaseCallbackManager):

@@ -22,7 +22,7 @@ class LimitReachedError(Exception):
 
 @dataclass(frozen=True)
 class Reserve:
-    """What a node leaves for others: a number of calls, and a share of all tokens and of all seconds."""
+    """What a node leaves for other nodes: a number of calls, and a share of all tokens and of all seconds."""
 
     calls: int = 0
     share: float = 0.0
@@ -71,7 +71,7 @@ class Budget:
     async def admit(self, bound: int, reserve: Reserve = NOTHING_RESERVED) -> None:
         """Hold one call of at most ``bound`` tokens, input and output together, or raise `LimitReachedError`.
 
-        If only the tokens that running calls hold stand in the way, wait until these calls are charged, usually less.
+        If the call does not fit because running calls hold tokens, wait until these calls end: most cost less.
         """
         while True:
             if self.seconds_left(reserve) <= 0:
@@ -107,7 +107,7 @@ class Budget:
             self.spent = spent
 
     def seconds_left(self, reserve: Reserve = NOTHING_RESERVED) -> float:
-        """Return the seconds until the limit, less the reserve; negative after it."""
+        """Return the seconds until the limit, less the reserve; negative after the limit."""
         return self.seconds * (1 - reserve.share) - self.seconds_spent()
 
     def seconds_spent(self) -> float:
@@ -119,7 +119,7 @@ class Budget:
 class NodeBudget:
     """One node's view of the budget: its reserve for others, what it spent, and the limit that it reached, if any.
 
-    ``failure`` says why a call gave no verdict or no text; None if every call gave one.
+    ``failure`` says why a call gave no verdict or text; None if no call failed.
     """
 
     total: Budget
@@ -133,7 +133,7 @@ class NodeBudget:
         self._before = self.total.calls_made()
 
     async def admit(self, bound: int) -> None:
-        """Admit a call as `Budget.admit` does, and keep the reserve, less the calls that other nodes made meanwhile."""
+        """Admit a call as `Budget.admit` does; calls that other nodes made meanwhile count as part of the reserve."""
         by_others = self.total.calls_made() - self._before - self.made
         reserve = replace(self.reserve, calls=max(0, self.reserve.calls - by_others))
         try:

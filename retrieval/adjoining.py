@@ -27,12 +27,12 @@ def joined(passages: Iterable[Document]) -> str:
 
 
 def last(text: str, most: int) -> str:
-    """Return the last ``most`` characters of a text, from a whole word."""
+    """Return the last ``most`` characters of a text, beginning with a whole word."""
     return text if len(text) <= most else re.sub(r"^\S{1,40}\s", "", text[-most:])
 
 
 def first(text: str, most: int) -> str:
-    """Return the first ``most`` characters of a text, up to a whole word."""
+    """Return the first ``most`` characters of a text, ending with a whole word."""
     return text if len(text) <= most else re.sub(r"\s\S{1,40}$", "", text[:most])
 
 
@@ -45,7 +45,7 @@ def _end(passage: Document) -> int:
 
 
 def _gap(one: Document, other: Document) -> str:
-    """Return white space for the text between two passages of a section, of which the index stores only the length."""
+    """Return white space to put between two passages of a section: of the original only the length is known."""
     length = other.metadata["offset"] - _end(one)
     if length <= 0:
         return ""

@@ -14,7 +14,7 @@ from pydantic import BaseModel, model_validator
 
 
 class Filter(BaseModel, frozen=True, extra="forbid"):
-    """Conditions, all of which a passage must meet; one without a page or date fails any condition on it.
+    """Conditions, all of which a passage must meet; if it has no page or no date, it fails a condition on this.
 
     ``sources`` are shell patterns, one of which must match consecutive parts of the path, such as the file's name or a
     folder above it; an absolute pattern matches from the root. ``pages`` are the first and the last page, from 1.
@@ -68,8 +68,8 @@ def fitting(pattern: str) -> Visible:
 def exclusion(patterns: Iterable[str], roots: Iterable[bytes]) -> Callable[[bytes], str]:
     """Return a function that gives the reason why a path is excluded, or "" if it is not.
 
-    Patterns are as in ``Filter.sources``, but are compared only with the part of a path below its root, not with the
-    folders above; a pattern of several parts may begin with the name of the root.
+    Patterns are as in ``Filter.sources``, but are compared only with the part of a path below its root, the folder that
+    was added; a pattern of several parts may begin with the name of the root.
     """
     sought = {excluded_by(pattern): _Pattern(pattern) for pattern in sorted(patterns)}
     known = {tuple(_parts(root.decode("utf-8", "replace"))) for root in roots if sought}
@@ -96,9 +96,9 @@ class _Pattern:
         self._wanted = [cache(re.compile(fnmatch.translate(part)).match) for part in _parts(pattern)]
 
     def fits(self, parts: Sequence[str], below: int = 0) -> bool:
-        """True if the pattern matches consecutive parts of a path, or the first ones if it is absolute.
+        """True if the pattern matches consecutive parts of a path, or the first parts if the pattern is absolute.
 
-        A pattern of one part must match after the first ``below`` parts; a longer one may begin at the last of these.
+        The first ``below`` parts are the root: a pattern of one part must match below it, others may begin at its name.
         """
         if len(self._wanted) == 1 and not self._absolute:
             return any(map(self._wanted[0], parts[below:]))

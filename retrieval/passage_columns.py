@@ -15,7 +15,7 @@ _ABOVE = {"title": LONGEST_TITLE, "heading": LONGEST_HEADING}  # what stands abo
 
 
 class PassageColumns(NamedTuple):
-    """A passage; ``extra`` is the rest of its metadata as JSON, ``pairs`` the terms of unspaced scripts."""
+    """A passage; ``extra`` is the rest of its metadata as JSON, ``pairs`` its pairs of CJK characters."""
 
     text: str
     page: int | None
@@ -53,7 +53,7 @@ def columns_of(passage: Document) -> PassageColumns:
 
 
 def found_passage(id_: int, path: bytes, columns: PassageColumns) -> Document:
-    """Return a passage as searches return it; ``path`` is its document's, as is ``date`` if it has none itself."""
+    """Return a passage as searches return it; ``path`` is its document's, as is its date unless it has its own."""
     kept = columns._asdict()
     above = {key: kept[key] for key in _ABOVE if kept[key]}
     own = {"source": path.decode("utf-8", "replace")} | {key: kept[key] for key in _OWN[1:]}
@@ -67,6 +67,6 @@ def row_id(id_: str) -> int | None:
 
 
 def _above(metadata: Mapping[str, Any], key: str) -> str | None:
-    """Return a title or heading on one line and short enough; None if there is none."""
+    """Return the title or heading on one line, shortened if it is long; None if there is none."""
     value = metadata.get(key)
     return shortened_in_the_middle(value, _ABOVE[key]) or None if isinstance(value, str) else None

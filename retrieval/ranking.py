@@ -61,8 +61,8 @@ def best_passages(candidates: Candidates, question: str, k: int, search: Search)
 def section_shares(question: str, passages: Mapping[int, Document]) -> dict[int, float]:
     """Return for each passage the share, 0 to 1, of the question's words that its title and headings have.
 
-    Its own text, and so its vector, may lack these. A word counts by its inverse frequency among these passages: one
-    that all of them have tells nothing. Empty if none has a title or heading.
+    The text of a passage, and so its vector, may lack these words. A word counts by its inverse frequency among the
+    passages: a word in all of them tells nothing. The result is empty if no passage has a title or heading.
     """
     sections = {id_: stemmed(section) for id_, passage in passages.items() if (section := section_of(passage.metadata))}
     if not sections:
@@ -91,7 +91,7 @@ def fuse(similarities: Mapping[int, float], words: Mapping[int, float]) -> dict[
 
 
 def distinct(ranked: Sequence[tuple[int, float]], texts: Mapping[int, str], most: int) -> list[tuple[int, float]]:
-    """Return up to ``most`` of the best, without near-duplicates of a better one."""
+    """Return up to ``most`` of the best passages, without near-duplicates of a better passage."""
     seen: list[Counter[str]] = []
     kept: list[tuple[int, float]] = []
     for id_, score in ranked:

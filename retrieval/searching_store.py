@@ -124,10 +124,10 @@ class Store(VectorStore):
 
     @abstractmethod
     def add_roots(self, roots: Mapping[bytes, str], followed: Collection[bytes]) -> None:
-        """Add or replace roots; the links of those in ``followed`` are followed wherever they lead."""
+        """Add or replace roots; links in the roots ``followed`` are followed wherever they lead."""
 
     def remove_root(self, root: bytes, documents: Collection[int]) -> None:
-        """Remove a root, and documents by id."""
+        """Remove a root, that is a file or folder that was added, and documents by id."""
         with self.database.writing() as connection:
             self.rows.remove_root(connection, root)
             self.rows.remove_documents(connection, documents)
@@ -205,7 +205,7 @@ class Store(VectorStore):
         return reasons
 
     def keep_vectors(self, vectors: Mapping[bytes, Vectors]) -> None:
-        """Keep vectors by the hash of their text, so that `put` does not embed it. `settle` drops unused ones."""
+        """Keep vectors by the hash of their text, so that `put` need not embed it; `settle` drops unused vectors."""
         with self.database.writing() as connection:
             self.rows.put_spare_vectors(connection, vectors)
 
@@ -238,7 +238,7 @@ class Store(VectorStore):
         return None
 
     def table_of(self, source: str, number: int) -> Table | None:
-        """Return the table of a document that has this number; None if there is none.
+        """Return the table with this number in a document; None if there is none.
 
         The last table is cached until its document changes: 100,000 rows take seconds to read.
         """
@@ -349,7 +349,7 @@ class Store(VectorStore):
         return int(embed_query(self.model, "dimension").shape[1])
 
     def make_room(self, connection: Any) -> None:
-        """Record the model of a library that was never filled, as processes that write concurrently cannot do so."""
+        """Record the model of a library that was never filled; call this before processes write side by side."""
         if not self.rows.made_with(connection).embedding:
             self.rows.make_room_for(connection, self.model.name, self._dimension())
 
@@ -370,7 +370,7 @@ class Store(VectorStore):
             )
 
     def _check_dimension(self, vectors: Vectors, dimension: int) -> None:
-        """Raise ``OtherDimensionError`` unless vectors have this dimension; mark the store for the next sync then."""
+        """Raise ``OtherDimensionError`` for vectors of another dimension; the next sync then embeds all texts again."""
         given = vectors.shape[1]
         if given == dimension:
             return

@@ -43,11 +43,11 @@ class SplitSettings:
 def split(documents: Iterable[Document], settings: SplitSettings | None = None) -> list[Document]:
     """Return the passages of one file's Documents.
 
-    Each has the Document's metadata and ``offset``, its start in the Document's text:
-    ``text[offset:offset + len(passage)] == passage``. Instead of the Document's ``headings`` it has ``heading``, those
-    above it, if there are any. A table shares no passage with the text around it but the heading above, and stays
-    whole if it is no longer than a passage. Pages with hardly any letters are left out if other passages remain; rows
-    never are.
+    Each passage has the Document's metadata and ``offset``, its start in the Document's text:
+    ``text[offset:offset + len(passage)] == passage``. Instead of the Document's ``headings`` it has ``heading``, the
+    headings above it, if there are any. A passage with rows of a table has no other text than these and the heading
+    above. A table no longer than a passage is not split. Pages with hardly any letters are left out if other passages
+    remain; rows of a file never are.
     """
     settings = settings or SplitSettings()
     passages: list[Document] = []
@@ -70,7 +70,7 @@ def split(documents: Iterable[Document], settings: SplitSettings | None = None) 
 
 
 def _cells_within(cells: Sequence[Cell], begin: int, end: int) -> list[Cell]:
-    """Return the cells that stand wholly in a part of a text, with their places there; ``cells`` are in its order."""
+    """Return the cells that stand wholly in a part of a text, with their places in it; ``cells`` are in text order."""
     first, last = (bisect_left(cells, place, key=lambda cell: cell[2]) for place in (begin, end))
     return [
         (table, row, start - begin, middle - begin, close - begin)
@@ -110,8 +110,8 @@ def _find(text: str, piece: str, end: int, overlap: int) -> int:
 def _splitter(settings: SplitSettings) -> "RecursiveCharacterTextSplitter":
     """Return the splitter for these settings; it cuts a word only if it is longer than a passage.
 
-    Lines and sentences are one level, so that a heading stays with the sentences below it. A line of cells that is
-    longer than a passage is cut between cells.
+    Ends of lines and of sentences are separators of one level, so that a heading stays with the sentences below it. A
+    line of cells that is longer than a passage is cut between cells.
     """
     from langchain_text_splitters import RecursiveCharacterTextSplitter
 
@@ -133,7 +133,7 @@ def _bind_heading(match: re.Match[str]) -> str:
 def _blocks(text: str, most: int) -> list[str]:
     """Return each table with the heading above it, and the text before, between and after tables.
 
-    White space in a table of at most ``most`` characters is replaced, so that it is not split.
+    White space in a table of at most ``most`` characters is replaced, so that the table is not split.
     """
     if _CELL not in text:
         return [text]

@@ -22,7 +22,7 @@ LARGEST_SENT = 50_000_000  # bytes of a file that is sent to other machines; a l
 
 
 def path_of(path: bytes) -> Path:
-    """Return the path that a store keeps as bytes, since a file's name need not be text."""
+    """Return a file's ``Path``; a store keeps paths as bytes, since a file's name need not be text."""
     return Path(os.fsdecode(path))
 
 
@@ -44,10 +44,10 @@ class Machine:
 
 @dataclass(frozen=True)
 class Roots:
-    """The files and folders that were added: "file" or "folder" by path, and those whose links are followed.
+    """The files and folders that were added (``kinds``: "file" or "folder"), and those whose links are ``followed``.
 
-    ``elsewhere`` are those that another machine reads, with its name; ``followed`` has these too. ``excluded`` are the
-    patterns of files that are left out of all of them.
+    ``elsewhere`` maps the roots that another machine reads to its name; ``followed`` may hold such roots too.
+    ``excluded`` are the patterns of files that are left out of all roots.
     """
 
     kinds: dict[bytes, str]
@@ -73,7 +73,7 @@ class Record:
 
 @dataclass(frozen=True)
 class Made:
-    """The model and settings that a library's passages were made with; empty if it was never filled.
+    """The model and settings that a library's passages were made with; empty if the library was never filled.
 
     ``dimension`` is also 0 if the model of this name gives vectors of another length now.
     """
@@ -106,8 +106,8 @@ class Job:
     """A file that this process has taken from a queue, to read it.
 
     ``content`` is set if the file is on another machine, but not for an upload, whose bytes are in `KeptFiles`.
-    ``deaths`` counts the processes that died while they read it. ``attempt`` and ``version`` tell whether another
-    process took it, or it changed, meanwhile.
+    ``deaths`` counts the processes that died while they read the file. ``attempt`` tells whether another process took
+    the file meanwhile, and ``version`` whether it changed.
     """
 
     id: int

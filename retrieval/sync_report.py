@@ -45,7 +45,7 @@ class Skipped(NamedTuple):
 
 
 class Source(NamedTuple):
-    """A document of the library; ``reason`` is a sentence, ``date`` the document's own, else its file's.
+    """A document of the library; ``reason`` is a sentence, ``date`` the document's own, else that of its last change.
 
     ``sha256`` is of the bytes that are indexed; None if the file must be read again.
     """

@@ -61,7 +61,7 @@ class Column(NamedTuple):
 
 
 def usual_mark(columns: Iterable[tuple[str | None, ...]], text: str) -> str:
-    """Return the decimal mark of a table, by its columns and its language, for columns that leave it open."""
+    """Return the decimal mark for columns that leave it open, as 1.234 does: by other columns and the language."""
     samples = map(_sample, columns)
     has_comma = any(decimal_mark(one) == "," and all(number(cell, ",") is not None for cell in one) for one in samples)
     return "," if has_comma or language_of(text, SURE) in POINTS_THOUSANDS else "."
@@ -70,7 +70,7 @@ def usual_mark(columns: Iterable[tuple[str | None, ...]], text: str) -> str:
 def kind_of(cells: Sequence[str | None], marks: Container[str] = (), usual: str = ".") -> tuple[Kind, list[Any]]:
     """Return the kind of a column and the values of its cells; None for a cell without a value of that kind.
 
-    A footnote's mark behind a figure is ignored; a raised number is such a mark if it is among ``marks``. Figures in
+    A footnote's mark behind a figure is ignored; a raised number is a footnote's mark if ``marks`` has it. Figures in
     several units, as 900 MB and 2 GB, are texts, but 1 h 15 min is 75 minutes. A dash counts as an empty cell.
     ``usual`` is the decimal mark if the figures leave it open, as 1.234 does.
     """
@@ -98,7 +98,7 @@ def kind_of(cells: Sequence[str | None], marks: Container[str] = (), usual: str 
 def form_of(name: str, cells: Iterable[str | None], usual: str) -> tuple[str, str, int]:
     """Return the form of most figures, their decimal mark, and the least number of decimals in a cell.
 
-    If the figures have no unit, the form has the one in brackets behind the column's name.
+    If the figures have no unit, the form has the unit in brackets behind the column's name, as in ``Price (€)``.
     """
     sample = _sample(cells)
     if not _have_one_unit(sample):
@@ -126,7 +126,7 @@ def _distinct(cells: Iterable[str | None]) -> Iterator[str]:
 
 
 def _have_one_unit(cells: Iterable[str]) -> bool:
-    """True if all figures that have a unit have the same one, as day and days are, or are ordinals."""
+    """True if all units of figures are the same, such as "day" and "days", or the figures are ordinals."""
     matches = (FIGURE.fullmatch(cell) for cell in cells if len(cell) <= LONGEST_FIGURE)
     units = {(match["unit"] or match["currency"] or "").casefold().rstrip(".") for match in matches if match} - {""}
     shortest = min(units, key=len, default="")
@@ -187,7 +187,7 @@ def day(cell: str, day_first: bool | None) -> str | None:
 
 
 def clock(cell: str, parts: int) -> str | None:
-    """Return a time of two or three parts as HH:MM or HH:MM:SS; None for any other cell."""
+    """Return a time with 2 or 3 ``parts``, such as 9:30 pm, as HH:MM or HH:MM:SS; None for any other cell."""
     match = CLOCK.fullmatch(cell)
     if not match or (match[3] is None) == (parts == 3):
         return None
@@ -196,7 +196,7 @@ def clock(cell: str, parts: int) -> str | None:
 
 
 def figure_text(value: object) -> str:
-    """Return a figure with at most two decimals, below 1 with three significant digits; a text as it is."""
+    """Return a figure as text: with at most two decimals, or below 1 with three significant digits."""
     if not isinstance(value, float):
         return str(value)
     rounded = round(value, 2) if abs(value) >= 1 else float(f"{value:.3g}")

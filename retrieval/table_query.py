@@ -31,15 +31,15 @@ TITLE = re.compile(
 
 
 class QueryError(Exception):
-    """A query that cannot be run, or finds nothing; the message says why, for whoever writes another."""
+    """A query that cannot be run, or finds nothing; the message tells the model why, which then writes another."""
 
 
 @dataclass(frozen=True)
 class Found:
-    """What a query found: a text for each row of its result, and the numbers, from 0, of the table's rows behind it.
+    """What a query found: a text for each row of its result, and the numbers, from 0, of the table rows it comes from.
 
     ``is_computed`` says that the result is a count, a sum or the like, rather than rows of the table; ``is_figure``
-    says that it has figures only.
+    says that a computed result has figures only.
     """
 
     sql: str
@@ -94,7 +94,7 @@ def parsed(written: str, table: Table) -> "exp.Select":
 
 
 def _ordered_text(query: "exp.Select", table: Table) -> str:
-    """Return a column of texts that the query adds up or takes the greatest or least of; "" if there is none."""
+    """Return the name of a text column in SUM, AVG, MAX, MIN or ORDER BY with LIMIT; "" if the query has none."""
     from sqlglot import exp
 
     of_texts = {column.key for column in table.columns if column.kind == "text"}
@@ -107,7 +107,7 @@ def _ordered_text(query: "exp.Select", table: Table) -> str:
 def only_rows(query: "exp.Select", column: str, cells: Sequence[str]) -> str:
     """Restrict a query, and each maximum or minimum in it, to rows with one of these cells in a column; return the SQL.
 
-    A query for the row with a lower figure than another's orders both rows instead, so that the figure is shown.
+    With two cells, ``WHERE price < (SELECT price …)`` becomes ``ORDER BY price LIMIT 1``, which shows the price.
     """
     from sqlglot import exp
 
@@ -158,7 +158,7 @@ def _rows_found(connection: sqlite3.Connection, table: Table, query: "exp.Select
 
 
 def _first(rows: list[tuple[Any, ...]], most: int | None, by: slice) -> list[tuple[Any, ...]]:
-    """Return the first rows of a result, with all that tie with the last one in what they are sorted by."""
+    """Return the first ``most`` rows of a result, and all that have the last one's values in the columns ``by``."""
     first = rows[:most]
     return first + [row for row in rows[len(first) :] if first and row[by] and row[by] == first[-1][by]]
 
@@ -179,14 +179,14 @@ def _row_text(table: Table, row: int, shown: "Sequence[exp.Expression]", values:
 
 
 def _names_groups(table: Table, shown: "Sequence[exp.Expression]") -> bool:
-    """Whether the texts that are shown name groups of rows: none of them tells every row from the others."""
+    """Whether the text columns that are shown name groups of rows: in each of them several rows have the same text."""
     names = {one.name.casefold() for one in shown}
     texts = [index for index, one in enumerate(table.columns) if one.key in names and one.kind == "text"]
     return bool(texts) and all(len(table.frequent_cells(index)) < len(table.cells) for index in texts)
 
 
 def _of_rows(query: "exp.Select", shown: "Sequence[exp.Expression]") -> "exp.Select":
-    """Return a query for the numbers of the rows that a query reads, and for ``shown``. Raises `QueryError`."""
+    """Return a query for the number and ``shown`` of each row that ``query`` reads. Raises `QueryError`."""
     from sqlglot import exp
 
     source = query.args["from_"].this.copy()
@@ -210,7 +210,7 @@ def _order(query: "exp.Select") -> "list[tuple[exp.Expression, bool]]":
 
 
 def _named(query: "exp.Select", one: "exp.Expression") -> "exp.Expression":
-    """Return the expression that a query orders or groups by, also by alias or position. Raises `QueryError`."""
+    """Return the expression that ``one`` stands for, perhaps by its alias or position. Raises `QueryError`."""
     from sqlglot import exp
 
     shown = query.expressions
@@ -223,7 +223,7 @@ def _named(query: "exp.Select", one: "exp.Expression") -> "exp.Expression":
 
 
 def _whole(query: "exp.Select", name: str) -> int | None:
-    """Return the whole number that a clause gives; None if it gives none."""
+    """Return the whole number of a clause such as LIMIT; None if it has none."""
     clause = query.args.get(name)
     return int(clause.expression.name) if clause and clause.expression.name.isdecimal() else None
 
@@ -258,7 +258,7 @@ def _computed(connection: sqlite3.Connection, table: Table, query: "exp.Select")
 
 
 def _value_text(table: Table, one: "exp.Expression", value: object) -> str:
-    """Return a value as text, a figure in the form of the column that it is summed, compared or averaged from."""
+    """Return a value as text; the sum, average or extreme of a column gets the column's form, such as £{}."""
     from sqlglot import exp
 
     plain = (exp.Sum, exp.Avg, exp.Max, exp.Min, exp.Round, exp.Abs, exp.Coalesce)
@@ -293,7 +293,7 @@ def _fill(connection: sqlite3.Connection, table: Table) -> None:
 
 
 def _confine(connection: sqlite3.Connection) -> None:
-    """Let queries read the table, call `ALLOWED`, and do nothing else."""
+    """Let queries read the table, call the functions in `ALLOWED`, and do nothing else."""
 
     def allow(action: int, first: str | None, second: str | None, *_: str | None) -> int:
         reads = action == sqlite3.SQLITE_SELECT or (action == sqlite3.SQLITE_READ and first == NAME)

@@ -31,8 +31,8 @@ RESERVED = frozenset(
 class Table:
     """A table row by row: its cells as they are written, their values, and the passage in which each row begins.
 
-    ``number`` is the table's in its document, and ``rows`` has its rows' numbers there. ``notes`` maps the marks in
-    cells to the notes below the table: a note's passage, and where it begins and ends there.
+    ``number`` is the table's number in its document, and ``rows`` are its rows' numbers there. ``notes`` maps a mark in
+    a cell, such as *, to the note below the table: the note's passage, and where the note begins and ends in it.
     """
 
     source: str
@@ -95,13 +95,13 @@ class Table:
         return min(cell[2] for cell in own), max(cell[4] for cell in own)
 
     def text_of(self, row: int, parts: Mapping[str, str]) -> str:
-        """Return what a row is about and, in brackets, the named parts of it that were asked for."""
+        """Return the label of a row and, in brackets, the ``parts`` that were asked for: ``Paris (area: 105 km²)``."""
         label = self.label(row)
         rest = ", ".join(f"{name}: {part}" for name, part in parts.items() if part and part != label)
         return f"{label} ({rest})" if label and rest else label or rest
 
     def notes_on(self, rows: Iterable[int], sql: str) -> list[tuple[Document, int, int]]:
-        """Return the notes on the cells of these rows, in columns that the query names."""
+        """Return the notes on cells of these rows in columns that the query names: passage, begin and end."""
         if not self.notes:
             return []
         used = [index for index, one in enumerate(self.columns) if one.key in sql.casefold()]

@@ -1,4 +1,4 @@
-"""Helpers of several readers: decode the bytes of a text file, recognise dates, and name the columns of tables."""
+"""Helpers for several kinds of file: decode the bytes of a text, recognise dates, and name the columns of tables."""
 
 import codecs
 import re
@@ -83,7 +83,7 @@ def _known(encoding: str) -> bool:
 
 
 def _guess(sample: bytes) -> str:
-    """Guess the encoding by the letters and languages that each would give, preferring Western European."""
+    """Guess the encoding with which the text looks most like a language, preferring Western European."""
     from charset_normalizer import from_bytes
 
     letters = sum(byte > 0x7F or chr(byte).isalpha() for byte in sample)
@@ -137,7 +137,7 @@ MOST_ADDED = 20_000_000  # characters that column names may add to a file; with 
 
 
 def column_name(text: str) -> str:
-    """Return a column's name as it is written before cells, without ``AFTER_NAME`` and ``BETWEEN_CELLS`` in it."""
+    """Return the name of a column, shortened if it is long, and without the separators ``: `` and `` | `` in it."""
     plain = shortened_in_the_middle(plain_title(text), LONGEST_NAME)
     return plain.replace(AFTER_NAME, " ").replace(BETWEEN_CELLS, " ")
 

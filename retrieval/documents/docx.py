@@ -93,7 +93,7 @@ class _NoTypeBuilder(TreeBuilder):
 
 
 def _unpacked(archive: zipfile.ZipFile) -> dict[str, Element] | None:
-    """Return the parts; None if they declare more than ``LARGEST`` bytes, or a ratio above ``MAX_RATIO``."""
+    """Return the parts; None if they are larger than ``LARGEST`` bytes, or compressed by more than ``MAX_RATIO``."""
     members = {info.filename.replace("\\", "/"): info for info in archive.infolist()}
     members = {name: info for name, info in members.items() if _PART.match(name) and not _WITHOUT_TEXT.match(name)}
     bomb = any(info.file_size > max(_RATIO_FROM, MAX_RATIO * info.compress_size) for info in members.values())
@@ -148,7 +148,7 @@ def _drop_hidden(root: Element, hidden_styles: frozenset[str]) -> None:
 
 
 def _mark_heads(root: Element) -> None:
-    """Mark the first row of each table whose style sets it apart, as Word marks rows that are repeated on each page."""
+    """Mark the first row of a table as a header row, as Word marks repeated rows, if the style sets that row apart."""
     for table in root.iter():
         properties = table.find("{*}tblPr") if _local(table) == "tbl" else None
         row = table.find("{*}tr")
@@ -184,7 +184,7 @@ def _is_hidden(run: Element, hidden: bool, hidden_styles: frozenset[str]) -> boo
 
 
 def _hides(properties: Element | None) -> bool | None:
-    """Return whether text properties hide the text; None when they leave that to its style."""
+    """Return whether text properties hide the text; None when they leave that to the style."""
     if properties is None:
         return None
     size = _value(properties.find("{*}sz"))
@@ -195,7 +195,6 @@ def _hides(properties: Element | None) -> bool | None:
 
 
 def _formula(math: Element) -> Element:
-    """Return a run with the text of a formula."""
     run = Element("{http://schemas.openxmlformats.org/wordprocessingml/2006/main}r")
     text = SubElement(run, run.tag[:-1] + "t")
     text.text = "".join(part.text or "" for part in math.iter() if _local(part) == "t")
@@ -207,7 +206,7 @@ def _local(element: Element) -> str:
 
 
 def _value(element: Element | None, name: str = "val") -> str:
-    """Return an attribute in any namespace: Word's and strict Open XML's differ."""
+    """Return an attribute's value in any namespace: Word and strict Open XML use different ones."""
     if element is None:
         return ""
     return next((value for key, value in element.items() if key.rpartition("}")[2] == name), "")

@@ -53,7 +53,7 @@ def first_title(text: str, headings: Sequence[Heading]) -> str:
 
 
 class Outline:
-    """The headings of one text, and which of them are above a place in it."""
+    """The headings of one text; `above` gives those above a passage."""
 
     def __init__(self, text: str, headings: Sequence[Heading], title: str = "") -> None:
         self._text = text
@@ -98,7 +98,7 @@ _UNDERLINE = re.compile(r"([=\-`:.'\"~^_*+#])\1{2,}[ \t]*$")
 
 
 def _marked_headings(text: str, mark: re.Pattern[str], block_mark: re.Pattern[str]) -> Iterator[Heading]:
-    """Yield the lines that begin with ``mark``, outside blocks, which end with their opening mark or ``#+end_``."""
+    """Yield the lines that begin with ``mark``, outside blocks such as listings, which ``block_mark`` opens or ends."""
     block = ""
     for start, line in lines_of(text):
         if match := block_mark.match(line):
@@ -108,7 +108,7 @@ def _marked_headings(text: str, mark: re.Pattern[str], block_mark: re.Pattern[st
 
 
 def rst_headings(text: str) -> Iterator[Heading]:
-    """Yield the lines underlined by punctuation at least as long; levels follow the order in which styles appear."""
+    """Yield the lines with an underline of punctuation at least as long; the first style seen is level 1, and so on."""
     levels: dict[tuple[str, bool], int] = {}
     older = before = (0, "")
     for start, line in lines_of(text):

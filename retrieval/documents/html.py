@@ -172,7 +172,7 @@ def _pieces(page: "Tag", names: ColumnNames | None = None) -> Iterator[str]:
 
 
 def _text_ancestors(page: "Tag") -> set[int]:
-    """Return the ids of all ancestors of headings, paragraphs and the main part; empty if the page has no form."""
+    """Return the ids of the tags around headings, paragraphs or the main part; an empty set if the page has no form."""
     seen: set[int] = set()
     for tag in page.find_all(["p", "article", "main", *_HEADINGS]) if page.find("form") else ():
         for parent in tag.parents:
@@ -220,7 +220,7 @@ def _lay_out(text: str) -> tuple[str, list[Heading]]:
 
 
 def _level(marks: str) -> int:
-    """Return the level of the heading that the text after the marks is in; 0 if it is in none."""
+    """Return the level of the heading whose text follows the marks; 0 if other text follows."""
     within = marks.rpartition(_HEADING_END)[2]
     return max((level for level, mark in enumerate(_LEVELS.values(), 1) if mark in within), default=0)
 

@@ -1,4 +1,4 @@
-"""Parse a web page in linear time, however many tags are left open, and end those whose end tag HTML makes optional."""
+"""Parse a web page in linear time, however many tags are open; close tags such as ``<td>`` that HTML may leave open."""
 
 from collections import Counter
 from typing import Any
@@ -47,14 +47,14 @@ class _Page(BeautifulSoup):
         return super().handle_starttag(name, *arguments, **named)
 
     def _linkage_fixer(self, el: Tag) -> None:
-        """Do nothing: Beautiful Soup would search all parents for what follows a string; while parsing nothing does."""
+        """Do nothing: the original searches all parents for the element after a string; while parsing there is none."""
 
 
 class _Parser(BeautifulSoupHTMLParser):
     """A parser that takes linear time: it gives up on a page with very many tags or comments without an end.
 
-    For each of them Python's parser scans the rest of the page. And for each end tag Beautiful Soup searches a list
-    of all void tags like ``<br>``, which a multiset replaces.
+    For each of these Python's parser scans the rest of the page. Beautiful Soup also searches a list of all void tags,
+    such as ``<br>``, at each end tag; a multiset replaces this list.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -95,7 +95,7 @@ class _Builder(HTMLParserTreeBuilder):
 
 
 class _Multiset(Counter[str]):
-    """The methods of a list that Beautiful Soup uses, in constant time."""
+    """A multiset with the methods of a list that Beautiful Soup uses, in constant time."""
 
     def __contains__(self, tag: object) -> bool:
         return self[tag] > 0  # type: ignore[index]

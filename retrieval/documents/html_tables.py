@@ -28,8 +28,8 @@ class ColumnNames:
     """The names of the columns of all tables below a tag; ``text_of`` gives a cell's visible text.
 
     Header rows are those in ``thead``, else the first rows of only ``th``, else a first row in bold, else a first row
-    of words above a column of numbers. ``before`` maps the id of a cell below them to the text to write before it:
-    ``column: ``, after the earlier rows' cells that span this row. ``heads`` are the ids of the header rows.
+    of words above a column of numbers; ``heads`` are their ids. ``before`` maps the id of any other cell to the text to
+    write before the cell: first the cells of earlier rows that span this row, then ``column: ``.
     """
 
     def __init__(self, page: "Tag", text_of: Callable[["Tag"], str], is_hidden: Callable[["Tag"], bool]) -> None:
@@ -108,7 +108,7 @@ class ColumnNames:
         return [column_name(" ".join(parts)) for parts in names]
 
     def _text(self, cell: "Tag") -> str:
-        """Return a cell's visible text; "" for one that holds a table, which is laid out and not named."""
+        """Return a cell's visible text; "" for a cell that holds another table."""
         if id(cell) not in self._texts:
             hidden = self._is_hidden(cell) or (cell.parent is not None and self._is_hidden(cell.parent))
             text = "" if hidden or cell.find("table") else self._text_of(cell)

@@ -119,8 +119,8 @@ def read(path: Path) -> bytes:
 def open_document(path: Path) -> int:
     """Open a regular file for reading and return its descriptor.
 
-    A link is refused, since a path may have become one after it was found. Raises ``OSError`` for a file that cannot
-    be opened, and ``UnreadableDocument`` for one that is not regular.
+    A symbolic link is refused, since it may have replaced the file after the file was found. Raises ``OSError`` for a
+    file that cannot be opened, and ``UnreadableDocument`` for one that is not regular.
     """
     try:
         return open_regular_descriptor(path, follow_links=False)

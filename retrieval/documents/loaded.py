@@ -1,4 +1,4 @@
-"""What the readers of documents return: a file's sections, the place of a quote on a page, or a page's picture."""
+"""What reading a document returns: a file's sections, the place of a quote on a page, or a page's picture."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

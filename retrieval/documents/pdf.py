@@ -17,7 +17,7 @@ from retrieval.documents.loaded import Loaded, Section
 
 @dataclass
 class Pages:
-    """The text of every page in order, "" for a page without, and the numbers of ``broken`` pages, from 1."""
+    """The text of every page in order, "" for a page without text, and the numbers of ``broken`` pages, from 1."""
 
     texts: list[str] = field(default_factory=list)
     broken: list[int] = field(default_factory=list)

@@ -101,7 +101,7 @@ def _opened(data: bytes, page: int) -> Iterator[Any]:
 
 
 def _glyphs(page: Any) -> list[_Glyph]:
-    """Return the characters other than white space within the page's visible box, as ``pages_by_pdfium`` reads it."""
+    """Return the characters, without white space, that ``pages_by_pdfium`` reads: those in the page's visible box."""
     from pypdfium2 import PdfPosConv, raw
 
     left, bottom, right, top = page.get_bbox()
@@ -179,8 +179,8 @@ def _lines(glyphs: Sequence[_Glyph]) -> list[list[_Glyph]]:
 def _continues(line: Rectangle, last: _Glyph, glyph: _Glyph) -> bool:
     """True if a glyph stands beside a line's last one or, in text that runs up or down the page, above or below it.
 
-    It has nearly the same baseline, or it is raised or lowered within the line. pdfium reports the end of a line after
-    raised and lowered characters as well, so a new line number alone does not end the line.
+    Such a glyph has nearly the same baseline, or is raised or lowered within the line. pdfium reports the end of a line
+    after raised and lowered characters as well, so a new line number alone does not end the line.
     """
     broken = glyph.line != last.line
     known, box = last.box if broken else line, glyph.box
@@ -208,7 +208,7 @@ def _within(box: Rectangle, width: float, height: float) -> bool:
 
 
 def _covers(lines: Sequence[Rectangle], others: Sequence[_Glyph], quoted: Sequence[_Glyph]) -> bool:
-    """True if a line's rectangle holds other text than the quote and copies of its glyphs, drawn as a shadow."""
+    """True if a line's rectangle holds other text; copies of the quote's glyphs, drawn as a shadow, do not count."""
     inside = [other for other in others if other.letters and any(_holds(line, other) for line in lines)]
     return any(not any(one.letters == other.letters and _holds(one.box, other) for one in quoted) for other in inside)
 
@@ -221,9 +221,9 @@ def _holds(box: Rectangle, glyph: _Glyph) -> bool:
 def _visible(page: Any, glyphs: Sequence[_Glyph]) -> bool:
     """True if the drawn page has more than one colour where each word stands.
 
-    So text in its background's colour is not visible, but the invisible text that OCR lays over a scan is. A row of
-    signs, such as the dots in a table of contents, counts as one word: if the file gives their text separately, pdfium
-    spaces them evenly, and so not exactly where they are.
+    So text in its background's colour is not visible, but the undrawn text that OCR lays over a scan is. A row of
+    signs, such as the dots in a table of contents, counts as one word: pdfium may report the signs evenly spaced, a
+    little beside their real places.
     """
     scale = _scale(page, _CHECKED)
     bitmap = page.render(scale=scale, grayscale=True)
@@ -243,6 +243,6 @@ def _visible(page: Any, glyphs: Sequence[_Glyph]) -> bool:
 
 
 def _scale(page: Any, scale: float) -> float:
-    """Return the scale, or the largest that keeps the picture of a page within ``MOST_PIXELS``."""
+    """Return ``scale``, or the largest scale that keeps the picture of a page within ``MOST_PIXELS``."""
     width, height = map(float, page.get_size())
     return min(scale, math.sqrt(MOST_PIXELS / (width * height)), MOST_PIXELS / 1_000 / max(width, height))

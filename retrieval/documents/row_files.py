@@ -27,8 +27,8 @@ def read_csv(text: str) -> list[Section]:
     """Return a section of ``column: value`` lines for each row that holds a value, with the places of its cells.
 
     What stands above the header is a section without a row. Rows count from 1 below the header, without blank lines. A
-    value that is a printed list of strings becomes its items, with a blank line between them. Raises ``NoTextError``,
-    whose message completes a sentence that begins with the file's name.
+    value that pandas wrote as a list of strings becomes its items, with a blank line between them. Raises
+    ``NoTextError``, whose message completes a sentence that begins with the file's name.
     """
     declared = re.match(r'"?sep=([,;\t|])"?\n', text)  # as spreadsheets write it
     text = text[declared.end() :] if declared else text

@@ -1,4 +1,4 @@
-"""Find the cells of tables in a text in which the reader wrote each row as ``column: value | column: value``."""
+"""Find the cells of tables in the text of a file, in which each row stands as ``column: value | column: value``."""
 
 import json
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ _MOST = 5_000_000  # characters of a text's cells as JSON; with more, it counts 
 
 
 def with_cells(loaded: Loaded) -> Loaded:
-    """Return the file with the places of its table cells, as ``extra[CELLS]`` of each section that has some."""
+    """Return the file with the places of its table cells, as ``extra[CELLS]`` of each section that has table cells."""
     sections = []
     for section in loaded.sections:
         cells = list(_cells_of(section))
@@ -28,8 +28,8 @@ def with_cells(loaded: Loaded) -> Loaded:
 def _cells_of(section: Section) -> Iterator[Cell]:
     """Yield the cells of tables, whose rows stand without a blank line or heading between them.
 
-    Other lines between them, such as a title across all columns, are skipped. A table is left out if one of its rows
-    names a column twice: a cell's text may imitate another cell.
+    Other lines between the rows, such as a title across all columns, are skipped. A table is left out if a row names a
+    column twice: the text of a cell then perhaps only looks like another cell.
     """
     text = section.text
     if BETWEEN_CELLS not in text:

@@ -111,7 +111,7 @@ class Database:
             self._writer.release()
 
     def start_over(self) -> None:
-        """Move the damaged database aside and create a new one from the roots and whatever is intact."""
+        """Move the damaged database aside and create a new one with the roots and whatever else is intact."""
         if not self.writable:
             raise IndexDamaged(
                 f"The index in {self.place} is damaged and cannot be repaired, since the folder is "

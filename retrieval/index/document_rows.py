@@ -40,7 +40,7 @@ def made_with(connection: sqlite3.Connection) -> Made:
 
 
 def make_room_for(connection: sqlite3.Connection, embedding: str, dimension: int) -> None:
-    """Record the embedding model of an index without passages."""
+    """Record the embedding model of an index without passages, so that its vectors can be added."""
     set_meta(connection, embedding=embedding, dimension=dimension)
 
 
@@ -117,7 +117,6 @@ def _index_pairs(connection: sqlite3.Connection) -> None:
 
 
 def _put_file(connection: sqlite3.Connection, file: SplitFile, vectors: Mapping[str, Vectors]) -> None:
-    """Write a document with its passages and their vectors."""
     cursor = connection.execute(
         "INSERT INTO documents (path, sha256, size, mtime_ns, status, reason, date, passages, origin, seal) "
         "VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'file', ?)",

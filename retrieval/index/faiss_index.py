@@ -24,8 +24,8 @@ _MIN_PROBED = 96
 def make(dimension: int, passages: int, sample: Callable[[int], Vectors]) -> Index:
     """Return an empty index that suits this number of passages; ``sample`` gives vectors to train on.
 
-    Lists, not an HNSW graph, because vectors can be removed from them. At the same recall a graph takes a third of
-    the half millisecond per query, but four times as long to build.
+    A large index has inverted lists, not an HNSW graph, since vectors can be removed from lists. A query takes half a
+    millisecond; at the same recall a graph takes a third of that, but four times as long to build.
     """
     if passages <= EXACT:
         return faiss.IndexIDMap2(faiss.IndexFlatIP(dimension))
@@ -41,7 +41,7 @@ def make(dimension: int, passages: int, sample: Callable[[int], Vectors]) -> Ind
 
 
 def lists_for(passages: int) -> int:
-    """Return how many lists suit this number of vectors."""
+    """Return how many inverted lists suit this number of vectors."""
     return max(1, int(_LISTS * passages**0.5))
 
 

@@ -31,7 +31,7 @@ _COLUMNS = "text, title, heading, pairs"
 def fts_terms(question: str) -> list[str]:
     """Return the terms of a question (see `terms_of`), quoted so that FTS5 takes none as syntax.
 
-    A single character of an unspaced script matches the pairs that it begins.
+    A single Chinese, Japanese or Korean character matches the pairs of characters that it begins.
     """
     return [f'"{term}"*' if len(term) == 1 and CJK.match(term) else f'"{term}"' for term in terms_of(question)]
 
@@ -43,10 +43,10 @@ def search_keywords(
     passages: int,
     only: Ids | None = None,
 ) -> list[tuple[int, float]]:
-    """Return the ``count`` best of ``passages`` by BM25 as (id, score), best first; ``only`` are allowed ids, sorted.
+    """Return the ``count`` best passages by BM25 as (id, score), best first; ``passages`` is their number in the index.
 
-    Where the question's terms occur more than 10,000 times, only 1,000 candidates are ranked. With ``only``, terms are
-    counted in these passages alone: else the order would reveal how often a word stands in what one may not read.
+    ``only`` are the allowed ids, sorted; terms are counted in these passages alone, else the order would reveal how
+    often hidden ones have a word. Where the terms occur more than 10,000 times, only 1,000 candidates are ranked.
     """
     terms = fts_terms(question)
     if not terms:
@@ -67,7 +67,7 @@ def search_keywords(
 
 
 def _rank_among(connection: sqlite3.Connection, terms: Sequence[str], only: Ids) -> list[tuple[int, float]]:
-    """Rank the passages ``only``: list the matches of the rarest terms, and estimate how many match another term."""
+    """Rank those of the passages ``only`` that have rare terms; how many have a frequent term is estimated."""
     if len(only) <= _CANDIDATES:
         return _rank_candidates(connection, only.tolist(), dict.fromkeys(terms))
     readable, sums = np.zeros(int(only[-1]) + 1, dtype=bool), np.zeros(int(only[-1]) + 1)
@@ -136,7 +136,7 @@ def _best(sums: npt.NDArray[np.float64]) -> list[int]:
 def _rank_candidates(
     connection: sqlite3.Connection, candidates: Sequence[int], weights: Mapping[str, float | None]
 ) -> list[tuple[int, float]]:
-    """Rank candidates by BM25 with the given weight of each term; None is its weight among the candidates alone."""
+    """Rank candidates by BM25 with the given weight of each term; instead of None the candidates' own idf is used."""
     connection.execute(f"CREATE VIRTUAL TABLE temp.few USING fts5 ({WORDS})")
     try:
         marks = ",".join(map(str, candidates))

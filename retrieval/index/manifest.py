@@ -1,4 +1,4 @@
-"""The manifest beside the database: the roots, and the checksums of what is derived from the database."""
+"""The manifest beside the database: the added files and folders (roots), and checksums of what is derived."""
 
 import os
 from contextlib import suppress
@@ -31,7 +31,7 @@ class Words(BaseModel, frozen=True, extra="ignore"):
 
 
 class Manifest(BaseModel, frozen=True, extra="ignore"):
-    """A copy of the database's roots, readable if that is damaged, and what is derived from the index with this id.
+    """A copy of the roots, readable if the database is damaged, and what is derived from the index with id ``index``.
 
     Paths are quoted as in a URL, as a file's name need not be text. ``follow_links`` are the roots in which links are
     followed wherever they lead. ``excluded`` are patterns of files that are left out.

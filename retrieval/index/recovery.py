@@ -1,4 +1,4 @@
-"""Recover what is intact in a damaged database: roots, and vectors, which cost the most."""
+"""Recover what is intact in a damaged database: the files and folders that were added, and the costly vectors."""
 
 import sqlite3
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""The index's tables, metadata and roots: SQLite is the source of truth, all else is derived from it."""
+"""The index's tables, metadata and roots (the files and folders that were added); all else is derived from these."""
 
 import re
 import sqlite3
@@ -147,7 +147,7 @@ def objects_of(connection: sqlite3.Connection) -> list[Object]:
 
 @cache
 def expected_objects(version: int = FORMAT) -> list[Object]:
-    """Return the objects of an unchanged index of this format, which may also be the previous one."""
+    """Return the tables, indexes and triggers that an index of this format, the current or the previous one, has."""
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
         create(connection, version)
         return objects_of(connection)
@@ -160,7 +160,7 @@ def create(connection: sqlite3.Connection, version: int = FORMAT) -> None:
 
 
 def has_meta_table(objects: list[Object]) -> bool:
-    """True if ``meta`` is the table that every version makes, so that it can be read before the rest is compared."""
+    """True if the table ``meta`` is as every version makes it: it is read before the other tables are compared."""
     return [obj for obj in expected_objects() if obj[1] == "meta"] == [obj for obj in objects if obj[1] == "meta"]
 
 
@@ -190,7 +190,7 @@ class Reached(BaseModel, frozen=True):
 
 @dataclass(frozen=True)
 class Snapshot:
-    """A consistent read of the index; ``index`` is its id, which a rebuild changes, ``passages`` counts passages."""
+    """A consistent read of the index; ``index`` is its id, which a rebuild changes; ``passages`` is how many it has."""
 
     connection: sqlite3.Connection
     index: str
@@ -249,7 +249,7 @@ def set_excluded(connection: sqlite3.Connection, patterns: Collection[str]) -> N
 
 
 def _get_marked(connection: sqlite3.Connection, mark: str) -> set[bytes]:
-    """Return the bytes in the keys of meta that begin with a mark."""
+    """Return the values that the keys of the table ``meta`` hold in hexadecimal after a mark, such as ``exclude``."""
     marked = set()
     for key, seal in connection.execute("SELECT key, value FROM meta WHERE key GLOB ?", (f"{mark}*",)):
         try:
@@ -267,7 +267,7 @@ def _mark(connection: sqlite3.Connection, mark: str, values: Iterable[bytes]) ->
 
 
 def add_roots(connection: sqlite3.Connection, roots: dict[bytes, str], followed: Collection[bytes] = ()) -> None:
-    """Add or replace roots; the links of those in ``followed`` are followed wherever they lead."""
+    """Add or replace roots; links in the roots ``followed`` are followed wherever they lead."""
     rows = [(path, kind, _seal(path, kind)) for path, kind in roots.items()]
     connection.executemany("INSERT OR REPLACE INTO roots VALUES (?, ?, ?)", rows)
     connection.executemany("DELETE FROM meta WHERE key = ?", [(_FOLLOW + path.hex(),) for path in roots])

@@ -138,7 +138,7 @@ def clear_lock_holder(folder: Path) -> None:
 
 
 def lock_holder(folder: Path) -> str:
-    """Name the lock holder, as the beginning of a sentence."""
+    """Name the lock holder, as the beginning of a sentence: "Process 12 (self-rag index, since 09:30)"."""
     holder = read_json(folder / _NAME, _LARGEST)
     try:
         process, command, since = int(holder["process"]), str(holder["command"]), float(holder["since"])

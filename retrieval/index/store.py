@@ -32,7 +32,7 @@ class PassageStore(Store):
 
     Many threads may read at once, also during a write. A Document found has the metadata ``id``, ``source``,
     ``page``, ``row``, ``offset``, ``date``, ``score`` (what it is ranked by) and ``similarity`` (its cosine with the
-    query); where there are any, ``title`` of the document and ``heading``, those above the passage.
+    query); where there are any, also ``title`` of the document and ``heading``, the headings above the passage.
     """
 
     database: Database
@@ -58,7 +58,7 @@ class PassageStore(Store):
         self.save_derived()
 
     def settle(self) -> None:
-        """Drop spare vectors, and bring the vector file and the manifest up to date."""
+        """Drop vectors of files that were not written, and bring the vector file and the manifest up to date."""
         with self.database.reading() as connection:
             leftover = connection.execute("SELECT 1 FROM spare_vectors LIMIT 1").fetchone()  # of files written by now
         if leftover:
@@ -114,7 +114,7 @@ class PassageStore(Store):
 
 @dataclass
 class _Found:
-    """What a snapshot's searches find."""
+    """What the searches of one snapshot find for a question; see ``ranking.Candidates``."""
 
     snapshot: Snapshot
     vectors: VectorIndex

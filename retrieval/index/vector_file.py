@@ -26,8 +26,8 @@ _LAG = 2_000  # passages by which the file may lag behind: reading them takes a 
 class VectorIndex:
     """Nearest-neighbour search by passage id, over an index held in memory.
 
-    Passages of the snapshot that the index lacks are added before each search; during a write it may hold passages
-    that an older snapshot does not. ``rebuilt`` is set when the file was missing or damaged.
+    Passages of the snapshot that the index lacks are added before each search; during a write the index may hold
+    passages that an older snapshot lacks. ``rebuilt`` is set when the file was missing or damaged.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -70,7 +70,7 @@ class VectorIndex:
             self._index = self._reached = None
 
     def is_current(self, snapshot: Snapshot, entry: VectorsEntry) -> bool:
-        """True if the file need not be rewritten: nothing was removed since, and comparatively little added."""
+        """True if the file may stay: since it was saved, no passage was removed and comparatively few were added."""
         if not (self.folder / NAME).is_file() or self.rebuilt:
             return False
         if snapshot.reached.removal != entry.reached.removal:
@@ -79,7 +79,7 @@ class VectorIndex:
         return not added or (entry.passages >= _LAG and 0 < added <= max(_LAG, entry.passages // 100))
 
     def is_intact(self, snapshot: Snapshot) -> bool:
-        """True if the file has its checksum and, brought up to date, the snapshot's passages."""
+        """True if the file has its checksum and, once up to date, as many vectors as the snapshot has passages."""
         found = self._from_file(snapshot)
         return found is not None and _catch_up(*found, snapshot)
 
@@ -100,7 +100,7 @@ class VectorIndex:
         return self._index
 
     def _from_file(self, snapshot: Snapshot) -> tuple[Index, Reached] | None:
-        """Return the file's index and how far it is up to date; None unless it is of this index and undamaged."""
+        """Return the file's index and how far it is up to date; None if the file is damaged or of another index."""
         manifest = read_manifest(self.folder)
         entry = manifest.vectors if manifest and manifest.index == snapshot.index else None
         if entry is None:
@@ -127,7 +127,7 @@ def _new_index(snapshot: Snapshot) -> Index:
 def _catch_up(index: Index, reached: Reached, snapshot: Snapshot) -> bool:
     """Apply the removals and additions since ``reached``; return whether the index now has the right size.
 
-    It has too many vectors if older removals were pruned, since it then keeps vectors of passages that are gone.
+    The size is wrong if removals since ``reached`` are no longer recorded: vectors of removed passages are then left.
     """
     if reached.passage > snapshot.reached.passage:
         return False
@@ -171,7 +171,7 @@ def save_derived(database: Database, vectors: VectorIndex, *, keywords_changed: 
 
 
 def keyword_index_is_intact(folder: Path, snapshot: Snapshot) -> bool:
-    """False if the keyword index differs from its checksum; True if that is out of date, as during a write."""
+    """False if the keyword index differs from its checksum; True if the checksum is out of date, as during a write."""
     manifest = read_manifest(folder)
     if manifest is None or (manifest.format, manifest.index) != (FORMAT, snapshot.index):
         return True

@@ -31,7 +31,7 @@ Place = tuple[int, int, int]  # where a document's passages are: the part, the l
 
 
 def write_backup(source: Source, file: Path, extra: Sequence[str], progress: Progress | None = None) -> int:
-    """Write a library and lines of ``extra``, whole or not at all; return the number of documents."""
+    """Write a library and the JSON lines ``extra`` (threads), whole or not at all; return the number of documents."""
     new = file.with_name(f".{file.name}.part")
     records = source.records()
     try:
@@ -94,10 +94,10 @@ def _write_uploads(archive: zipfile.ZipFile, files: KeptFiles) -> list[dict[str,
 
 
 class Backup(AbstractContextManager["Backup"]):
-    """A `Source` that reads a backup, which is checked whole at first; use it as a context manager."""
+    """A `Source` that reads a backup, after checking the whole file on opening; use it as a context manager."""
 
     def __init__(self, file: Path) -> None:
-        """Check every member. Raises ``RequestError`` for what is no backup, is cut, damaged, or of a newer version."""
+        """Check every member. Raises ``RequestError`` for a file that is no backup, incomplete, damaged or too new."""
         self._shown = shown(file)
         try:
             self._archive = zipfile.ZipFile(file)

@@ -50,10 +50,10 @@ class Copied:
 def copy_library(
     source: Source, target: Store, progress: Progress | None = None, *, without: Collection[bytes] = ()
 ) -> Copied:
-    """Copy what the target lacks, and compare all of it with the source; the target's other documents stay.
+    """Copy what the target lacks, and compare each copy with the source; the target's other documents stay.
 
     If both keep uploads, these are copied with their bytes, unless the target has a later one. Roots in ``without`` are
-    left out. The copy may be interrupted and called again.
+    left out. After an interruption the function can be called again.
 
     Raises ``ValueError`` if the target is opened with another model, and ``RequestError`` if its passages were made
     with another model or other settings, or if a copy is not the same.
@@ -113,7 +113,7 @@ def content_of(files: KeptFiles, path: bytes, upload: Upload) -> tuple[Upload, b
 
 
 def _copy_uploads(source: KeptFiles, target: Uploads) -> set[bytes]:
-    """Copy the uploads, except those of which the target has later ones; return the paths of these."""
+    """Copy the uploads; return the paths of those that are not copied, as the target has a later version of them."""
     known = target.stored()
     later = {path for path, upload in source.stored().items() if known.get(path, upload).mtime_ns > upload.mtime_ns}
     for path, upload in source.stored().items():
@@ -123,7 +123,7 @@ def _copy_uploads(source: KeptFiles, target: Uploads) -> set[bytes]:
 
 
 def _add_roots(roots: Roots, target: Store, without: Collection[bytes]) -> list[Path]:
-    """Add the roots, also other machines', as their files would count as gone otherwise; return missing files."""
+    """Add the roots, also other machines': else their files would count as gone. Return the files that do not exist."""
     kinds = dict.fromkeys(roots.elsewhere, "folder") | roots.kinds
     kinds = {path: kind for path, kind in kinds.items() if path not in without}
     if kinds:

@@ -31,8 +31,8 @@ class Stamp:
 class Found:
     """The documents found, by path, and what was skipped.
 
-    ``skipped`` holds paths with the reason; ``missing`` the roots that are gone, and ``links`` those of them that
-    have become links; ``unlistable`` the folders that cannot be listed; ``outside`` the targets of links not followed.
+    ``skipped`` holds paths with the reason, ``missing`` the roots that are gone, ``links`` the missing roots that have
+    become links, ``unlistable`` the folders that cannot be listed, ``outside`` the targets of links not followed.
     """
 
     files: dict[bytes, Stamp] = field(default_factory=dict)
@@ -50,7 +50,7 @@ class Found:
 
 @dataclass(frozen=True)
 class _Root:
-    """A folder to walk; ``real`` is its path with links resolved, as some may have been made after indexing."""
+    """A folder to walk; ``real`` is ``path`` with links resolved: parts of it may have become links since indexing."""
 
     path: bytes
     real: bytes

@@ -91,7 +91,7 @@ class Library(AbstractContextManager["Library"]):
     def remove(self, path: str | Path) -> None:
         """Remove a root and its passages, except those that another root covers; or delete uploads from the store.
 
-        Documents that only its links led to are removed too; if other roots' links are followed, by the next sync.
+        Documents that only links in this root led to are removed too; if other roots have links, by the next sync.
         """
         if is_below(os.fsencode(path), UPLOADS):
             self._delete_uploads(os.fsencode(path))
@@ -123,7 +123,7 @@ class Library(AbstractContextManager["Library"]):
     def exclude(self, words: Iterable[str]) -> dict[str, int]:
         """Leave files out from now on; a word is a path in the library, or a pattern as in ``Filter.sources``.
 
-        Returns the pattern that is kept for each word, with the number of documents that it removed.
+        Returns each pattern that a word stands for, with the number of documents that the pattern removed.
         """
         with self.store.only_writer():
             roots = self.store.roots()
@@ -139,7 +139,7 @@ class Library(AbstractContextManager["Library"]):
         return {pattern: len(ids) for pattern, ids in removed.items()}
 
     def include(self, words: Iterable[str]) -> None:
-        """Undo `exclude` for these words; the next sync reads the files. Raises ``RequestError`` for other words."""
+        """Undo `exclude` for these words; the next sync reads the files. Raises ``RequestError`` for unknown words."""
         with self.store.only_writer():
             roots = self.store.roots()
             taken = set()
@@ -239,7 +239,7 @@ class Library(AbstractContextManager["Library"]):
         ]
 
     def skipped(self) -> list[Skipped]:
-        """Return what is in the library's folders now that is not a document."""
+        """Return the files and folders that now lie in the library's folders and are no documents."""
         roots = self.store.roots()
         found = find_documents(roots.kinds, roots.followed, roots.excluded)
         return [Skipped(path_of(path), reason) for path, reason in found.skipped]

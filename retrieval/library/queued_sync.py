@@ -58,7 +58,7 @@ def queue_changes(store: Store, queue: FileQueue, run: Sync, settings: SplitSett
 
 
 def read_upload(store: Store, queue: FileQueue, uploads: Uploads, path: bytes, settings: SplitSettings) -> None:
-    """Read what is queued until an upload has been read, here or by another process."""
+    """Read queued files until the upload at ``path`` has been read, by this or another process."""
     with Worker(store, queue, settings, worker_name(), everywhere=False, unreachable=_raise) as worker:
         while path in uploads.waiting():
             if not worker.step():
@@ -77,7 +77,7 @@ def worker_name() -> str:
 
 
 def _read(store: Store, queue: FileQueue, run: Sync, plan: Plan, progress: Progress | None, seconds: float) -> None:
-    """Read what is queued until nothing of this machine waits, and report what became of the plan's files."""
+    """Read queued files until no file of this machine waits; add to the report what became of the plan's files."""
     files = [(path_of(path), plan.found.files[path].size) for path in plan.changed]
     estimate = TimeEstimate(files, progress)
     before = sum(record.passages for record in store.records().values())

@@ -24,7 +24,7 @@ _RECENT = 2_000_000_000  # nanoseconds: a file this recent may change again with
 
 @dataclass
 class Plan:
-    """The work of a sync: ``changed`` files to read, ``gone`` documents to remove, ``touched`` stamps to update."""
+    """The work of a sync: ``changed`` files to read, ``gone`` ones to remove, ``touched`` ones with only a new time."""
 
     found: Found
     known: dict[bytes, Record]
@@ -85,7 +85,7 @@ class Sync:
             self.tell(file.record, known=file.record.path in plan.known)
 
     def tell(self, record: Record, *, known: bool) -> None:
-        """Add to the report what became of a file."""
+        """Add to the report what became of a file; ``known`` says that the index had the file before."""
         path = path_of(record.path)
         if record.status == "indexed":
             (self.report.updated if known else self.report.added).append(path)
@@ -146,7 +146,7 @@ class Sync:
 
 
 def split_file(reading: Reading, stamp: Stamp, settings: SplitSettings, id_: int = 0) -> SplitFile:
-    """Turn the outcome of reading a file into its record and passages; ``id_`` is that of its old record."""
+    """Turn the outcome of reading a file into its record and passages; ``id_`` is the id of its old record, or 0."""
     same_size = reading.sha256 is None or reading.size == stamp.size
     record = Record(
         reading.path,
@@ -167,7 +167,7 @@ def split_file(reading: Reading, stamp: Stamp, settings: SplitSettings, id_: int
 
 
 def _compare(path: bytes, stamp: Stamp, plan: Plan) -> None:
-    """Add a file that was found to the plan."""
+    """Add a file to the plan, as changed, touched or unchanged since its record."""
     record = plan.known.get(path)
     if record is None:
         plan.changed.append(path)
@@ -191,7 +191,7 @@ def _hash(path: bytes) -> str:
 
 
 def _is_elsewhere(path: bytes, roots: Roots) -> bool:
-    """True for an upload, and for a document that only another machine's roots cover, or links in them lead to."""
+    """True for an upload, and for a document that only roots of another machine, or links in such roots, lead to."""
     if any(is_below(path, root) for root in roots.kinds):
         return False
     linked = bool(roots.followed) and roots.followed <= roots.elsewhere.keys()

@@ -35,9 +35,9 @@ T = TypeVar("T")
 class Worker(AbstractContextManager["Worker"]):
     """Takes files of a queue, reads, splits, embeds and writes them; use it as a context manager.
 
-    It reads this machine's files and, if ``everywhere``, other machines' whose bytes were sent. ``unreachable`` is
-    called when the database cannot be reached; what was read waits until it can, ``patience`` seconds at most.
-    ``passages`` counts those that it wrote, and ``last`` is the last file.
+    It reads this machine's files and, if ``everywhere``, other machines' files whose bytes were sent. ``unreachable``
+    is called when the database cannot be reached; the worker then retries for up to ``patience`` seconds.
+    ``passages`` counts the passages that it wrote, and ``last`` is the file that it wrote last.
     """
 
     store: Store
@@ -62,7 +62,7 @@ class Worker(AbstractContextManager["Worker"]):
             self.queue.give_back(self._taken)
 
     def step(self) -> int:
-        """Read the files that are free, a few at most, and return how many were taken; 0 if none is free."""
+        """Take and read a few files that no worker has taken; return how many, 0 if there is none."""
         jobs = self._persist(lambda: self.queue.take(self.name, MOST, self.lease, everywhere=self.everywhere))
         if not jobs or time.monotonic() > self._settled + SETTLED:
             self._settle()
@@ -121,7 +121,7 @@ class Worker(AbstractContextManager["Worker"]):
         self._settled = time.monotonic()
 
     def _persist(self, act: Callable[[], T]) -> T:
-        """Act on the queue, again and again while its database cannot be reached or is being changed."""
+        """Call ``act``, again and again while the database cannot be reached or another process holds its lock."""
         ends = time.monotonic() + self.patience
         while True:
             try:
@@ -152,7 +152,7 @@ class Worker(AbstractContextManager["Worker"]):
 
 
 def _together(jobs: Sequence[Job]) -> tuple[list[Job], list[Job]]:
-    """Return what to read now, and what to give back: a large file, or one that a process died over, is read alone."""
+    """Return what to read now, and what to give back: a file is read alone if it is large or a process died over it."""
     suspect = next((job for job in jobs if job.deaths), None)
     if suspect:
         return [suspect], [job for job in jobs if job is not suspect]
@@ -165,7 +165,7 @@ def _together(jobs: Sequence[Job]) -> tuple[list[Job], list[Job]]:
 
 
 def _under_its_name(reading: Reading, job: Job) -> Reading:
-    """Return the reading of a copy with the path and name of the file itself."""
+    """Return the outcome of reading a copy with the path and name of the file itself."""
     if reading.path == job.path:
         return reading
     copy, name = (shown(path_of(path).name) for path in (reading.path, job.path))
@@ -173,7 +173,7 @@ def _under_its_name(reading: Reading, job: Job) -> Reading:
 
 
 def _given_up(job: Job) -> SplitFile:
-    """Return a file as failed for now: without a hash the next sync tries it again, as it may have been bad luck."""
+    """Return a file as failed, but without a hash, so that the next sync tries it again: it may not be the cause."""
     name = shown(path_of(job.path).name)
     reason = (
         f"{name} was given up, as {job.deaths} processes ended while they read it: index again, or look at the file."

@@ -50,7 +50,7 @@ _OF_DOCUMENTS = "SELECT words FROM passages WHERE document = ANY(%s) ORDER BY do
 
 
 class Condition:
-    """The passages that match a filter, as a condition on their rows."""
+    """The passages that match a filter, as an SQL condition on their rows."""
 
     def __init__(self, connection: Connection, filter_: Filter | None, visible: Visible | None) -> None:
         """Translate a filter for the state that the connection reads; only a ``visible`` path's passages match."""
@@ -72,16 +72,16 @@ class Condition:
         self.parameters = {"documents": documents, "first": first, "last": last, "since": since, "until": until}
 
     def count(self, connection: Connection, most: int) -> int:
-        """Return the number of passages that match, counted up to ``most`` unless it is known already."""
+        """Return the number of passages that match; counting stops at ``most`` if the number is not known already."""
         if not self.narrowed:
             return min(most, self.passages) if self.of_documents else count_passages(connection)
         row: Any = connection.execute(_COUNT.encode(), self.parameters | {"most": most}).fetchone()
         return int(row[0])
 
     def frequencies(self, connection: Connection, words: Sequence[str]) -> dict[str, float]:
-        """Return how many passages of the matching documents have each word, and under "" the number of all of these.
+        """Return how many passages of the matching documents have each word, and under "" how many passages there are.
 
-        Other documents do not count: else the order would reveal how often they have a word. For many passages the
+        Other documents do not count: else the ranking would reveal how often they have a word. For many passages the
         numbers are estimated from whole documents, sampled by their paths.
         """
         drawn, size = [], 0
@@ -173,7 +173,7 @@ class Found:
         return sorted(sums, key=lambda id_: (-sums[id_], id_))[:_RANKED]
 
     def _with_words(self, weights: dict[str, float], most: int) -> list[tuple[int, float]]:
-        """Return the passages that have one of the words, each with the total weight of those that it has."""
+        """Return the passages that have one of the words, each with the total weight of the words in it."""
         only, words = self._only, [f"'{word}'" for word in weights]
         each = [f"CASE WHEN words @@ %(word{n})s::tsquery THEN %(weight{n})s ELSE 0 END" for n in range(len(words))]
         weight = " + ".join(each) if len(words) > 1 else "%(weight0)s"
@@ -188,7 +188,7 @@ class Found:
         return self._connection.execute(statement.encode(), parameters, binary=True).fetchall()
 
     def _ranked(self, ids: list[int], weights: dict[str, float], average: float) -> dict[int, float]:
-        """Return the BM25 scores of passages; ``average`` is the mean length, or 0 for that of these passages."""
+        """Return the BM25 scores of passages; ``average`` is the mean length of all, 0 to use the mean of these."""
         scores: defaultdict[int, float] = defaultdict(float)
         # Looking in a tsvector's text takes a tenth of the time in which the server unnests it.
         query = "SELECT id, tokens, words::text FROM passages WHERE id = ANY(%s)"

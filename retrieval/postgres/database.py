@@ -111,8 +111,8 @@ class Database:
     def only_writer(self, seconds: float = WAIT) -> Iterator[None]:
         """Hold the library's lock, against other processes and threads, across several transactions.
 
-        Raises ``IndexBusy`` when another holder keeps it for ``seconds``. It is the lock of an open transaction, so
-        that the server releases it when the process ends, and a pooler keeps the connection for it.
+        Raises ``IndexBusy`` when another holder keeps it for ``seconds``. An open transaction holds the lock, so that
+        the server releases the lock when the process ends, and a pooler keeps the connection open.
         """
         self._require_writable()
         deadline = time.monotonic() + seconds

@@ -177,8 +177,8 @@ def migrate(
 ) -> None:
     """Make the tables of a schema or bring them up to date, in one transaction.
 
-    ``migrations`` are by the key under which the table ``meta`` holds their version; ``marker`` is another table by
-    which the schema is recognised. Raises ``RequestError`` for a newer or foreign schema, or if this role may not.
+    The table ``meta`` keeps the version reached under each key of ``migrations``; ``marker`` is a table by which our
+    schema is recognised. Raises ``RequestError`` for a newer or foreign schema, or if this role may not.
     """
     newest = {key: len(steps) for key, steps in migrations.items()}
     if _versions(connection, schema, place, newest, marker) == newest:

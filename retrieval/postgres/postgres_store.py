@@ -69,9 +69,9 @@ class PostgresStore(Store):
                 connection.execute(_ADD_ROOT, (path, kind, path in followed, owner(path, self.queue.machine)))
 
     def settle(self) -> None:
-        """Drop spare vectors, add up the words' frequencies, update the planner's statistics, make the vector index.
+        """Drop unused vectors, add up the words' frequencies, update the planner's statistics, make the vector index.
 
-        The index is made once there are many passages, and nobody reads files or few still wait.
+        The index is made once there are many passages, and either no worker reads files or few files still wait.
         """
         with self.database.reading() as connection:
             (spare, changed, analyzed, filled) = connection.execute(_UNSETTLED).fetchone() or (False, False, 0, False)

@@ -78,7 +78,7 @@ class PostgresQueue:
         self._database = database
 
     def put(self, files: Mapping[bytes, tuple[int, int]], present: Callable[[bytes], bool]) -> None:
-        """Queue files by path, with their size and modification time; drop this machine's that are not ``present``.
+        """Queue files by path, with size and modification time; drop this machine's queued files not ``present``.
 
         A file that is queued already keeps its place and, if it did not change, its worker. Uploads that are not read
         yet are queued too.
@@ -98,7 +98,7 @@ class PostgresQueue:
     def take(self, worker: str, most: int, lease: float, *, everywhere: bool) -> list[Job]:
         """Take up to ``most`` files that no worker has, the longest waiting first, and keep them for ``lease`` seconds.
 
-        They are this machine's and, with ``everywhere``, other machines' whose bytes were sent.
+        The files are this machine's and, with ``everywhere``, those of other machines whose bytes were sent.
         """
         given = {"worker": worker, "machine": self.machine.name, "most": most, "lease": lease, "everywhere": everywhere}
         with self._database.writing() as connection:
@@ -179,7 +179,7 @@ class PostgresQueue:
         """Send this machine's files to other machines; return how many are too large, or cannot be read.
 
         Sending stops when ``most`` files wait to be taken; with None all are sent. The file that this machine would
-        read last is sent first, so that it and the others do not meet.
+        read last is sent first, so that this machine and the others work from opposite ends of the queue.
         """
         left_out, before = 0, 1 << 62
         while True:
@@ -212,7 +212,7 @@ class PostgresQueue:
 
 
 def owner(path: bytes, machine: Machine) -> str:
-    """Return the machine that reads a path: "" for one that all can read."""
+    """Return the name of the machine that reads a path; "" if all machines can read it."""
     return "" if any(is_below(path, folder) for folder in machine.shared) else machine.name
 
 

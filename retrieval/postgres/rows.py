@@ -67,7 +67,7 @@ def get_roots(connection: Connection) -> list[tuple[bytes, str, bool, str]]:
 
 
 def remove_root(connection: Connection, root: bytes) -> None:
-    """Remove a root with its files in the queue; those that another root covers are queued by the next sync."""
+    """Remove a root, and its files from the queue; the next sync queues those that another root covers."""
     connection.execute("DELETE FROM roots WHERE path = %s", (root,))
     connection.execute(
         "DELETE FROM queue WHERE path = %(root)s OR substring(path FOR length(%(below)s)) = %(below)s",
@@ -127,7 +127,7 @@ def documents_at(connection: Connection, paths: Sequence[bytes]) -> dict[bytes, 
 
 
 def fold_frequencies(connection: Connection) -> None:
-    """Add up the changes of the words' frequencies, which every search would add up otherwise."""
+    """Add up the changes of the words' frequencies, so that not every search must add them up."""
     connection.execute(_FOLD)
 
 
@@ -169,7 +169,7 @@ def put_spare_vectors(connection: Connection, vectors: Mapping[bytes, Vectors]) 
 
 
 def make_room_for(connection: Connection, embedding: str, dimension: int) -> None:
-    """Record the embedding model of a library without passages; its vector index is made once it has many."""
+    """Record the embedding model of a library without passages, and set the length of its column of vectors."""
     if dimension > _LONGEST_KEPT:
         raise RequestError(f"PostgreSQL keeps vectors of up to {_LONGEST_KEPT:,} numbers, not {dimension:,}.")
     connection.execute("DROP INDEX IF EXISTS passages_by_vector")

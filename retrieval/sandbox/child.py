@@ -1,10 +1,10 @@
-"""The child's side of the sandbox: parse documents in a separate process, which a hostile one can at most crash.
+"""The child's side of the sandbox: parse documents in a separate process, which a hostile document can at most crash.
 
-Parent and child exchange frames: four bytes of length, then the payload. A frame is JSON, except that a batch of
-sections is two frames, the sections' metadata as JSON and then their text, and the picture of a page is its size and
-then its pixels. The child first says ``ready`` and how it is confined. For each path, whose open file comes over a
-socket where the system supports it, it sends the hash and size of the bytes first, so that these are known even if it
-then crashes, next the sections in batches or what was asked of a page, and last the outcome.
+Parent and child exchange frames: four bytes of length, then the payload. Most frames are JSON. A batch of sections is
+two frames: the sections' metadata as JSON, then their text. The picture of a page is two as well: its size, then its
+pixels. The child first says ``ready`` and how it is confined. For each path the parent also sends the open file over a
+socket, where the system supports it. The child then sends the hash and size of the bytes, which are thus known even if
+it crashes; next the sections in batches, or what was asked of a page; and last the outcome.
 """
 
 import base64
@@ -48,7 +48,7 @@ _ADDRESSED, _RESIDENT = 0, 1  # fields of a process's memory
 
 
 class Rules(NamedTuple):
-    """The first message from the parent: the reader's limits, in seconds, bytes of memory and characters of text.
+    """The first message from the parent: limits for each file, in seconds, bytes of memory and characters of text.
 
     ``path`` extends ``sys.path``; ``system_calls`` is a seccomp filter in base 64; ``files`` is the descriptor of the
     socket over which open files come, or None.
@@ -155,7 +155,7 @@ def _claim_pipes() -> tuple[IO[bytes], IO[bytes]]:
 
 
 def _limit(rules: Rules, addressed: int) -> None:
-    """Lower the resource limits to what reading a document takes; only root could raise them again."""
+    """Lower the resource limits, which only root could raise again; ``addressed`` is the address space in bytes."""
     with suppress(OSError):  # out of memory, the kernel should kill a reader first
         Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
     if resource is None:
@@ -230,7 +230,7 @@ def not_opened(name: str, error: Exception) -> tuple[Literal["failed", "unopened
 
 
 def _failure(name: str, error: Exception, rules: Rules) -> dict[str, Any]:
-    """Return the outcome of a file that cannot be read; after a ``MemoryError`` the reader must be replaced."""
+    """Return the outcome of a file that cannot be read; after a ``MemoryError`` this process must be replaced."""
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, MemoryError):

@@ -22,8 +22,8 @@ Uploaded = Callable[[Path], bytes | None]
 class PageReader(AbstractContextManager["PageReader"]):
     """A process that reads single pages; it starts with the first one and is killed on exit. Thread-safe.
 
-    Pages count from 1, and are read one at a time, as pdfium can do no more. Methods return None for a file whose
-    SHA-256 is not ``checksum``, as it has changed since, and for one that is gone, is no PDF or takes too long.
+    Pages count from 1, and are read one at a time, as pdfium cannot read two at once. Methods return None for a file
+    whose SHA-256 is not ``checksum``, as it has changed since, and for a file that is gone, no PDF or takes too long.
     """
 
     def __init__(self, limits: ReadLimits = _LIMITS, *, uploaded: Uploaded = lambda path: None) -> None:

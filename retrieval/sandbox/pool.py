@@ -26,7 +26,7 @@ class Readers(AbstractContextManager["Readers"]):
     def __init__(
         self, limits: ReadLimits = _LIMITS, workers: int | None = None, *, command: Sequence[str] | None = None
     ) -> None:
-        """Use this many ``workers``; ``command`` replaces the reader's command in tests."""
+        """Use this many ``workers``; tests replace the ``command`` that starts one."""
         self._new_process = partial(ReaderProcess, limits, command)
         # One of the cores is left to the embedding model.
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -50,7 +50,7 @@ class Readers(AbstractContextManager["Readers"]):
 
     @property
     def note(self) -> str:
-        """A sentence on what a compromised reader could still do on this system; empty if nothing."""
+        """A sentence on what a document that takes over a process could still do on this system; empty if nothing."""
         return next((process.note for process in self._processes if process.note), "")
 
     def read(self, paths: Sequence[bytes]) -> Iterator[Reading]:
@@ -76,9 +76,9 @@ class Readers(AbstractContextManager["Readers"]):
 class _Run:
     """One call of ``read``, with a thread per process.
 
-    Ctrl-C may interrupt the caller between any two steps of Python code, and ``Condition`` has such steps between
-    taking its lock and the block that releases it. So the caller takes that lock itself, and waits on a second one:
-    locks are written in C. A signal that reaches another thread, or just precedes the wait, does not end the wait.
+    Ctrl-C may interrupt the caller between any two steps of Python code, and ``Condition``, which is written in Python,
+    could then keep its lock for ever. So the caller uses only locks, which are written in C: it takes ``_lock``, and
+    waits for ``_no_news``, with a timeout: a signal to another thread, or just before the wait, does not end the wait.
     """
 
     def __init__(self, paths: Sequence[bytes], processes: Sequence[ReaderProcess]) -> None:

@@ -190,7 +190,7 @@ class ReaderProcess:
 
 @contextmanager
 def _timeout(process: subprocess.Popen[bytes], seconds: float) -> Iterator[Event]:
-    """Kill a process that takes too long, and set the event."""
+    """Kill the process after ``seconds``; the event that is yielded is set then."""
     expired = Event()
 
     def expire() -> None:

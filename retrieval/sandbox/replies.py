@@ -1,4 +1,4 @@
-"""Validate a reader's replies: a hostile document may have taken the process over."""
+"""Validate the replies of a process that reads documents: a hostile document may have taken it over."""
 
 import json
 from dataclasses import dataclass, replace
@@ -19,7 +19,7 @@ _PIXELS = MOST_PIXELS * 1.01  # as its edges are rounded up, a picture may have 
 class ReadLimits:
     """Limits for one file: ``seconds`` of wall-clock time, bytes of ``memory``, characters of ``text``.
 
-    Memory is address space beyond what a reader starts with. A section counts for 100 characters at least.
+    Memory is address space beyond what the process starts with. A section counts for 100 characters at least.
     """
 
     seconds: float = 120.0
@@ -29,10 +29,10 @@ class ReadLimits:
 
 @dataclass(frozen=True)
 class Reading:
-    """The outcome of reading a file; ``reason`` is a sentence unless it was read.
+    """The outcome of reading a file; ``reason`` is a sentence that says why it was not read, or "".
 
     An ``unopened`` file is tried again next time. ``sha256`` and ``size`` are of the bytes that were parsed, and are
-    known even if the file made its reader hang or crash.
+    known even if the file made the process hang or crash.
     """
 
     path: bytes
@@ -68,7 +68,7 @@ class _Message(BaseModel):
 
 
 class Ready(_Message):
-    """A process is ready to read, and whether it is confined."""
+    """The first message of a process: it is ready to read, and says whether it is confined."""
 
     ready: Literal[True]
     landlock: bool = False
@@ -81,7 +81,7 @@ class _Start(_Message):
 
 
 class Outcome(_Message):
-    """The last message about a file; a ``worn`` reader must be replaced."""
+    """The last message about a file; ``worn`` says that the process must be replaced, as it has grown too large."""
 
     status: Literal["read", "empty", "failed", "unopened"]
     reason: _Sentence = ""
@@ -117,7 +117,7 @@ _OF_PAGE: TypeAdapter[Outcome | _Place | _Picture] = TypeAdapter(Outcome | _Plac
 def read_start(reading: Reading, stream: IO[bytes]) -> tuple[Reading, Outcome | None]:
     """Add the hash and size of the bytes about to be parsed, or return the outcome of a file that was not opened.
 
-    This and the functions below raise ``EOFError`` when the reader is gone, and ``ValueError`` for an invalid reply.
+    This and the functions below raise ``EOFError`` when the process is gone, and ``ValueError`` for an invalid reply.
     """
     first = _FIRST.validate_json(receive(stream))
     if isinstance(first, Outcome):
@@ -126,7 +126,7 @@ def read_start(reading: Reading, stream: IO[bytes]) -> tuple[Reading, Outcome | 
 
 
 def read_file(reading: Reading, last: Outcome | None, stream: IO[bytes], limits: ReadLimits) -> tuple[Reading, bool]:
-    """Read a file's sections and outcome; return also whether the reader is worn and must be replaced."""
+    """Read a file's sections and outcome; return also whether the process is worn and must be replaced."""
     sections: list[Section] = []
     last = last or _read_sections(sections, stream, limits)
     loaded = Loaded(sections, last.note, last.date, plain_title(last.title)) if sections else None
@@ -134,7 +134,7 @@ def read_file(reading: Reading, last: Outcome | None, stream: IO[bytes], limits:
 
 
 def read_page(reading: Reading, last: Outcome | None, stream: IO[bytes]) -> tuple[Reading, bool]:
-    """Read what was asked of a page, and the outcome; return also whether the reader is worn and must be replaced."""
+    """Read what was asked of a page, and the outcome; return also whether the process is worn and must be replaced."""
     page: PageQuote | PagePicture | None = None
     message = last or _OF_PAGE.validate_json(receive(stream))
     if not isinstance(message, Outcome):
