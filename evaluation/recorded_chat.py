@@ -54,9 +54,9 @@ class RecordedChat(Chat):
         tags: Sequence[str] = (),
         bind: Mapping[str, Any] | None = None,
     ) -> AIMessage:
-        """Return the reply that is kept, or else the model's.
+        """Return the kept reply to these messages; if there is none, ask the model.
 
-        Raises `RequestError` where no call is left, and what the model's call raises.
+        Raises `RequestError` if no call is left, and what `Chat.ask` raises.
         """
         new: list[AIMessage] = []
 
@@ -76,7 +76,7 @@ class RecordedChat(Chat):
         return reply
 
     def _answers(self, reply: AIMessage, max_tokens: int) -> bool:
-        """Whether the reply is neither empty, refused nor cut off; True for one token, whose probability counts."""
+        """Whether the reply is neither empty, refused nor cut off; always True for one token, read for its probabilities."""
         try:
             return max_tokens == 1 or not is_blank(answer_of(reply, self.name, max_tokens))
         except TransientModelError:
@@ -100,7 +100,7 @@ def key_of_call(
 
 
 def recorded(services: Services, replies: Replies, calls: Calls | None = None) -> Services:
-    """Return the services over chats that ask only what is not kept; without ``calls`` any number may be made."""
+    """Return ``services`` with chats that ask their models only what ``replies`` lacks; no limit without ``calls``."""
     calls = calls or Calls(sys.maxsize)
     generator, critic = services.generator, cast("Critic", services.critic)
     writer, judge = (RecordedChat(chat, replies, calls) for chat in (generator.chat, critic.chat))

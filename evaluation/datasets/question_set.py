@@ -78,7 +78,7 @@ def select(
 def name_of(path: Path, paragraphs: Paragraphs | None = None) -> str:
     """Return the name of the dataset and of its folder: the file's, with the range of paragraphs if one was chosen.
 
-    A name that cannot be a folder's, or that could control a terminal, is replaced by one that is just as unique.
+    A name that cannot be a folder's, or that has control characters, is replaced by a safe one with a hash of it.
     """
     name = path.stem + ("-{}-{}".format(*paragraphs) if paragraphs else "")
     if name not in ("", ".", "..") and not UNSAFE_CHARACTERS.search(name) and len(os.fsencode(name)) <= LONGEST_NAME:
