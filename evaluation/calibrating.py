@@ -171,7 +171,7 @@ async def trials_of(
 
 
 def _ends_the_same(lower: SelfRAGState, cut: float) -> bool:
-    """Whether a run at ``cut`` ends as ``lower``, one at a lower cut: with no answer, or with one of this confidence."""
+    """Whether a run at ``cut`` ends as ``lower``, one at a lower cut, did: without an answer, or as sure as ``cut``."""
     if lower["outcome"] not in ANSWERED or lower["best"] is None:
         return True
     known = confidence(lower["best"])

@@ -76,7 +76,7 @@ class RecordedChat(Chat):
         return reply
 
     def _answers(self, reply: AIMessage, max_tokens: int) -> bool:
-        """Whether the reply is neither empty, refused nor cut off; always True for one token, read for its probabilities."""
+        """Whether the reply is not empty, refused or cut off; always True for one token, read for its probabilities."""
         try:
             return max_tokens == 1 or not is_blank(answer_of(reply, self.name, max_tokens))
         except TransientModelError:

@@ -195,7 +195,7 @@ class Pair:
         return list(dict.fromkeys(opinion.reason for opinion in self.opinions if opinion.reason))
 
     def criterion(self, name: str) -> str | None:
-        """Return the system or ``tie`` in both orders on a criterion; ``orders_disagree``, or None if one gives none."""
+        """Return the system or ``tie`` that both orders give on a criterion, ``orders_disagree``, or None if unknown."""
         said = [opinion.criteria.get(name) for opinion in self.opinions]
         return None if not said or None in said else _agreed(said)
 

@@ -72,7 +72,7 @@ def how_many(question: str) -> int | None:
 
 
 def cells_of(written: str, things: Sequence[str], most: int) -> list[Cell]:
-    """Return the cells of a table in its order, of ``most`` points at most, each once; empty ones are left out."""
+    """Return the non-empty cells of a written table, row by row: each point once, and at most ``most`` points."""
     cells: dict[str, list[Cell]] = {}
     names = set(map(str.casefold, things))
     for point, texts in _rows(written):
@@ -91,13 +91,13 @@ def _rows(written: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def is_said_of(thing: str, things: Sequence[str], text: str) -> bool:
-    """Whether a text has a word of the thing that no other of the things has."""
+    """Whether a text has a word of ``thing`` that none of the other ``things`` has."""
     others = set[str]().union(*(stems(one) for one in things if one != thing))
     return bool((stems(thing) - others) & stems(text))
 
 
 def is_of_it_alone(thing: str, things: Sequence[str], name: str) -> bool:
-    """Whether a title, a heading or a file's name has a word of this thing, and none of any other."""
+    """Whether ``name``, a title, heading or file name, has a word of ``thing`` alone, and none of another's alone."""
     return [one for one in things if is_said_of(one, things, name)] == [thing]
 
 

@@ -45,7 +45,7 @@ class Drift:
 
 
 def drift(labelled: Sequence[float], since: Sequence[float], judged: int, wrong: int, risk: float) -> Drift:
-    """Test the confidences ``since`` the calibration against the ``labelled`` ones, and wrong / judged against ``risk``."""
+    """Compare the confidences ``since`` with the ``labelled`` ones, and ``wrong`` / ``judged`` with ``risk``."""
     known = min(len(labelled), len(since)) >= FEWEST
     moved = known and same_distribution(labelled, since) < ALARM / 2
     least = 1 - highest_share(judged - wrong, judged, ALARM / 2) if judged else 0.0

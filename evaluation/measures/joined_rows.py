@@ -41,7 +41,7 @@ def mean_term(number: float | None) -> tuple[float, float] | None:
 
 
 def ratio_over(rows: Sequence[Row], terms: Terms, count_rows: bool = False) -> Estimate:
-    """Return Σ numerator / Σ denominator of the rows' ``terms`` that are not None; n is the denominator or their count."""
+    """Return Σ numerator / Σ denominator of the rows' known ``terms``; its n is the denominator or the row count."""
     found = [one for one in map(terms, rows) if one is not None]
     if not found:
         return NOTHING

@@ -159,7 +159,7 @@ class SystemSummary:
 
 @dataclass(frozen=True)
 class Compared:
-    """A system's metric minus the baseline's over common examples; a metric in `RAG` takes those for which both read."""
+    """A system's metric minus the baseline's over common examples; in `RAG` over those for which both read passages."""
 
     system: str
     baseline: str
