@@ -69,7 +69,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class Guarantee:
-    """With a probability of 0.9, at most ``risk`` of the answers at the cut are wrong; ``asked`` was asked for."""
+    """With a probability of 0.9 at most a share ``risk`` of the answers is wrong; the user asked for ``asked``."""
 
     risk: float
     asked: float
@@ -171,7 +171,7 @@ async def trials_of(
 
 
 def _ends_the_same(lower: SelfRAGState, cut: float) -> bool:
-    """Whether a run at ``cut`` ends as ``lower``, one at a lower cut, did: without an answer, or as sure as ``cut``."""
+    """Whether a higher ``cut`` would leave the run ``lower`` as it is: it has no answer, or enough confidence."""
     if lower["outcome"] not in ANSWERED or lower["best"] is None:
         return True
     known = confidence(lower["best"])
@@ -190,7 +190,7 @@ def _trial(example: Example, before: Said, lowest: SelfRAGState, at: tuple[Said,
 def calibrate(trials: Sequence[Trial], risk: float | None = None, *, estimated: bool = False) -> Calibrated:
     """Fit slope, intercept and cut on all trials; measure them by cross-validation over documents.
 
-    With ``risk`` the cut is chosen by `guaranteed_cut`, else by `best_cut`.
+    The cut is chosen by `guaranteed_cut` if there is a ``risk`` to keep to, else by `best_cut`.
     Raises `RequestError` if the answers are too few, or all right or all wrong.
     """
     rows = [one for one in trials if one.confidence is not None]
@@ -247,7 +247,7 @@ def best_cut(trials: Sequence[Trial]) -> int:
 
 
 def guaranteed_cut(trials: Sequence[Trial], risk: float) -> tuple[int, Guarantee]:
-    """Return the index of the lowest cut that guarantees ``risk``, or the least risk that so few answers can guarantee.
+    """Return the index of the lowest cut that guarantees ``risk``, or the least risk that so few answers can show.
 
     Raises `RequestError` if even the strictest cut that can be tested guarantees neither.
     """
@@ -272,7 +272,7 @@ def _wrong(trials: Sequence[Trial], cut: int) -> int:
 def _held_out(trials: Sequence[Trial], rows: Sequence[Trial], cut: int | None) -> tuple[list[float], list[Said]]:
     """Cross-validate: return each row's probability and each trial's reply, from a fit on other documents' trials.
 
-    With too few documents the trials with other first passages are fitted. A ``cut`` of None is fitted too.
+    If there are too few documents, the fit is on trials with another first passage. A ``cut`` of None is fitted too.
     """
     documents = [one.document for one in trials]
     by_document = len(set(documents)) >= FOLDS

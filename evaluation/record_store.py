@@ -24,8 +24,8 @@ Key = tuple[str, str, str]
 class Store(AbstractContextManager["Store"]):
     """An append-only JSONL file of ``{"fingerprint": str, "record": Record}``; the last line of a key counts.
 
-    The key is the system's name, its fingerprint and the example's id. A question counts as done if its record has the
-    same text and no ``error``. Close the store, or use ``with``. ``damaged`` counts lines that are not records.
+    The key is the system's name, its fingerprint and the example's id. An example is done if its record has the same
+    question and no ``error``. Close the store, or use ``with``. ``damaged`` counts lines that are not records.
     """
 
     def __init__(self, path: Path) -> None:

@@ -90,7 +90,7 @@ def key_of_call(
     temperature: float | None,
     bind: Mapping[str, Any] | None,
 ) -> str:
-    """Return a hash of all that is asked, and of the adapters that answer, by the SHA-256 of their files."""
+    """Return a hash of the call's arguments and of the LoRA adapters in use, given by the SHA-256 of their files."""
     arguments = dict(bind or {})
     named = [one["id"] for one in arguments.get("extra_body", {}).get("lora", [])]
     adapters = [EMBEDDED.adapters[choice] for choice, number in chat.adapters.items() if number in named]

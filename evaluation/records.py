@@ -195,7 +195,7 @@ class Pair:
         return list(dict.fromkeys(opinion.reason for opinion in self.opinions if opinion.reason))
 
     def criterion(self, name: str) -> str | None:
-        """Return the system or ``tie`` that both orders give on a criterion, ``orders_disagree``, or None if unknown."""
+        """Return the system or ``tie`` that both orders name, or ``orders_disagree``; None if one names nothing."""
         said = [opinion.criteria.get(name) for opinion in self.opinions]
         return None if not said or None in said else _agreed(said)
 
@@ -212,7 +212,7 @@ class Judgements:
     ``relevancy`` in -1..1 is RAGAS' answer relevancy. ``useful`` says of each passage read, in its order, whether it
     helps to arrive at the reference, and ``recall`` in 0..1 is the share of the reference's claims that follow from
     these passages. ``agreement`` in 0..1 is the share of the judge's verdicts that agree with the labels; None without
-    labels. Of ``asked`` questions the judge left ``unanswered`` without a verdict; ``reason`` is why the last was.
+    labels. Of ``asked`` questions the judge left ``unanswered`` without a verdict, the last for ``reason``.
     """
 
     faithfulness: dict[tuple[str, str], float | None] = field(default_factory=dict)

@@ -148,7 +148,7 @@ facts_of = lru_cache(maxsize=64)(Facts)  # many claims are checked against one t
 
 
 def stated(text: str) -> set[str]:
-    """Return the numbers that a text states, each in all the digits that a claim may use: of half, 0.5, 50 and 2."""
+    """Return the numbers that a text states, each in all forms in digits that a claim may use: for half, 0.5, 50, 2."""
     folded = fold(text)
     found = numbers(text)
     for word in re.findall(r"[a-z]+", re.sub(r"\bthree[\s-]+quarters\b", "threequarters", folded)):

@@ -104,7 +104,7 @@ class _LeadIns:
         return lead
 
     def add(self, line: Line, text: str) -> None:
-        """Make ``text``, the end of ``line``, the lead-in of the next lines."""
+        """Make ``text``, which stands in ``line``, the lead-in of the lines after it."""
         self._stack.append((line.indent if line.kind == "item" else -1, text))
         self._open = line.kind != "title"
 

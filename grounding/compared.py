@@ -45,7 +45,7 @@ def compares(question: str) -> bool:
 
 
 def things_compared(question: str) -> tuple[list[str], str]:
-    """Return the two to four things that a comparison names, else none, and the points by which it compares them.
+    """Return the two to four things that a comparison names, or [], and the points by which it compares them.
 
     "The rent of A and of B" compares A and B by the rent, "A and B in the lease" both in the lease.
     """
@@ -97,7 +97,7 @@ def is_said_of(thing: str, things: Sequence[str], text: str) -> bool:
 
 
 def is_of_it_alone(thing: str, things: Sequence[str], name: str) -> bool:
-    """Whether ``name``, a title, heading or file name, has a word of ``thing`` alone, and none of another's alone."""
+    """Whether ``name``, a title, heading or file name, has a word of only this thing, and no word of only another."""
     return [one for one in things if is_said_of(one, things, name)] == [thing]
 
 

@@ -114,7 +114,7 @@ class Lexicon:
         return bool(ends)
 
     def _next(self, start: int) -> dict[str, list[int]]:
-        """Return where an acronym may go on: by letter, the positions after it in this word, or opening a later one."""
+        """Return where the next letter may be: by letter, positions later in this word or opening a later word."""
         if start not in self._following:
             text, found = self._text, dict[str, list[int]]()
             within = range(start, RUN.match(text, start).end())  # type: ignore[union-attr]

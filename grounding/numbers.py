@@ -116,7 +116,7 @@ def _in_words(claim: str, languages: frozenset[str], facts: Facts) -> str:
 def _other_months(claim: str, text: str, question: str) -> Iterator[str]:
     """Yield the claim's dates, except the question's, that the text has only in another month.
 
-    Dates of the same day or, without a day, the same year are compared. A month may lie between two of the text.
+    Dates of the same day or, without a day, the same year are compared. A month between two of the text is not yielded.
     """
     stated = dates(text)
     for date in dates(claim) - dates(question):
@@ -149,9 +149,9 @@ def _clocks(text: str) -> set[tuple[int, str, str]]:
 
 
 def _is_stated(claim: str, match: re.Match[str], facts: Facts, listed: int) -> bool:
-    """True if the facts have the figure, with its scale and unit if known, or a number that gives the figure.
+    """True if the facts have the figure, with its scale and unit if known, or a number from which the figure follows.
 
-    The number may have another form, unit or precision. The figure may also count a list of ``listed`` + 1 items.
+    This number may differ in form, unit or precision. The figure may also count a list of ``listed`` + 1 items.
     """
     figure, before = plain_figure(match.group()), claim[max(0, match.start() - NEAR) : match.start()]
     after = fold(claim[match.end() : match.end() + NEAR])

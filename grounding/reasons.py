@@ -110,7 +110,7 @@ def missing_words(wanted: str, texts: Sequence[str]) -> list[str]:
 
 
 def _missing(wanted: Collection[str], known: Collection[str]) -> set[str]:
-    """Return the stems of ``wanted`` of which no known stem is the beginning or a continuation: our stems are rough."""
+    """Return the stems of ``wanted`` that match no known one; stems match if one begins the other: they are rough."""
     beginnings = {word[:length] for word in known for length in BEGINNINGS if word.isalpha()}
     return {
         word

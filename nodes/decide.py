@@ -48,7 +48,7 @@ async def _routed(state: SelfRAGState, services: Services, context: Context) -> 
     """Choose the route: by the critic in mode ``adaptive``, else as the mode says. Prefetch the search meanwhile.
 
     Two kinds of question are *retrieve* without the critic: a follow-up to an answer from documents, since the critic
-    takes "With what?" for a question that needs none; and one as close to a passage as the threshold ``near``. A
+    takes "With what?" for small talk or the like; and one whose cosine with a passage reaches the threshold ``near``. A
     question that states its own premises is *direct*, whatever the documents hold. The critic mistakes a question that
     first describes a person's situation for a request to edit a text, or for small talk: if the words of the question
     rule this out, it is *retrieve*. Where a regression was fitted, the similarity of the passages found shifts the
@@ -106,7 +106,7 @@ def _decided(verdict: Verdict) -> dict[str, Any]:
 async def _search_features(
     state: SelfRAGState, services: Services, ahead: PrefetchingRetriever | None, context: Context
 ) -> dict[str, float] | None:
-    """Return the search's features for the route; None if no regression or threshold is fitted, or the search failed."""
+    """Return the search's features for the route; None if no regression or threshold is set, or the search failed."""
     if ahead is None or (services.fits.route is None and context.effective_thresholds.near > 1):
         return None
     search = searches_of(state, context.k)[0]

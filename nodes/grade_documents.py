@@ -27,9 +27,9 @@ NOT_GRADED = Verdict(
 async def grade_documents(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
     """Grade all passages concurrently, each unabridged; a passage graded for an earlier query keeps its verdict.
 
-    After the search for the question itself, passages far less likely to be relevant than the best are not graded.
-    After a search for a rewritten query all are, also those skipped before: the first search led to no answer. If no
-    passage is relevant by itself, or the relevant ones led to no answer, pairs of passages that share a name are
+    After the search for the question itself, passages that the search shows to be unlikely are not graded. After a
+    search for a rewritten query all are graded, also those skipped before, because the first search led to no answer.
+    If no passage is relevant by itself, or the relevant ones led to no answer, pairs of passages that share a name are
     graded, since an answer may rest on two places; but not again after a table query. At most ``k`` passages are
     relevant: those of this search first, then by score. If no score reaches the threshold ``pursued``, there is one
     more draft at most, and no more search except for the name of what the question describes.

@@ -79,9 +79,9 @@ def of_relevance(label: str, question: str, passage: Passage) -> str | None:
 
 
 def of_support(label: str, claim: str, quote: Quote, passages: Sequence[Passage]) -> tuple[str | None, str | None]:
-    """Return the reason for a verdict on a claim, and a substitute in case that the critic is asked and gives none.
+    """Return a reason for a verdict on a claim, and a second one for when the critic is asked and gives none.
 
-    The reason is what a passage says, or which words of the claim no passage has; None if the critic must be asked.
+    The first is what a passage says, or which words of the claim no passage has; None if the critic must be asked.
     """
     text = next(passage["text"] for passage in passages if passage["id"] == quote["passage"])
     said = quoted(text[quote["start"] : quote["end"]])

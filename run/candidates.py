@@ -127,7 +127,7 @@ def weakest(claims: Sequence[Claim]) -> Claim:
 
 
 def support_level(claim: Claim) -> SupportLevel:
-    """Return the claim's support; one that could not be checked has none."""
+    """Return the claim's support: "no" for a claim that could not be checked."""
     return LEVELS.get(claim["verdict"]["label"], "no")
 
 

@@ -101,9 +101,9 @@ class Context(BaseModel, frozen=True, extra="forbid"):
 
     ``constraints`` are the paper's. With soft ones the verdicts on a candidate weigh in its score, and unsupported
     claims are marked. With hard ones a candidate with an unsupported claim, or rated below 3, is never the answer.
-    ``caution`` replaces the threshold ``supported``, and limits ``relevant`` from above. ``scoring`` ranks candidates
-    by the paper's weighted sum, or by support before usefulness. ``fallback`` says what follows if no passage is
-    relevant and no rewrite is left: to abstain, to answer without documents, or to draft from the best passages anyway.
+    ``caution`` replaces the threshold ``supported``, and caps ``relevant``. ``scoring`` ranks candidates by the paper's
+    weighted sum, or by support before usefulness. ``fallback`` says what follows if no passage is relevant and no
+    rewrite is left: to abstain, to answer without documents, or to draft from the best passages anyway.
     With ``conflicts`` each document that may contradict the draft is asked by itself, and differing answers are shown.
     ``temperature`` and ``answer_tokens`` are for drafts; None means 0, if the model takes a temperature, and the
     prompt's own length. ``filter`` holds for every search, also after a resumption; the retriever must accept it.

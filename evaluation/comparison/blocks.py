@@ -110,7 +110,7 @@ def _cells(one: Comparison, record: Record) -> dict[str, str]:
 
 
 def _passages(one: Comparison) -> list[tuple[str, str]]:
-    """Return the line above (see `Passages`) and the text of every passage that a system found, each once."""
+    """Return every passage that a system found, each once, as the items of `Passages`: the line above and the text."""
     heads: dict[str, list[str]] = {}
     for record in one.records:
         for seen in record["seen"]:

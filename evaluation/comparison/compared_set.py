@@ -1,6 +1,6 @@
 """Compare the records of two systems, of one question or of a set, and let the chat model write about a set's figures.
 
-It writes once with each system named first. Its text is used only if it prefers the same system both times.
+The model writes once with each system named first. Its text is used only if it prefers the same system both times.
 """
 
 import re
@@ -47,7 +47,7 @@ class ComparedSet:
     """The comparisons in the order of the questions; ``name`` is None for a single question without a set.
 
     ``judge`` is the name of the chat model that compares. ``summed_up`` has its two opinions on the set's figures, one
-    for each order of the systems; its texts are their reasons.
+    for each order of the systems; the ``reason`` of an opinion is the model's text.
     """
 
     name: str | None

@@ -43,7 +43,7 @@ async def judge_records(
     *,
     concurrency: int = CONCURRENCY,
 ) -> Judgements:
-    """Judge every record that has no error, and self-rag against each other system.
+    """Judge every record that has no error, and compare self-rag with each of the other systems.
 
     ``embed`` maps texts to rows of an array. Replies are appended to ``store_path`` (JSONL) and reused. ``progress``
     receives the number of judgements done and their total. A judgement that the model failed to give is None, and asked

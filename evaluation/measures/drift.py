@@ -1,4 +1,4 @@
-"""Test whether the answers since a calibration are still like the answers on which it was fitted.
+"""Test whether the answers since a calibration are still like the answers on which the calibration was fitted.
 
 Two tests, each at the level `ALARM` / 2: of the distribution of the confidence (Kolmogorov-Smirnov), and of the share
 wrong of the answers that people judged (exact, one-sided). Made daily, they give at most one false alarm a year.
@@ -45,7 +45,7 @@ class Drift:
 
 
 def drift(labelled: Sequence[float], since: Sequence[float], judged: int, wrong: int, risk: float) -> Drift:
-    """Compare the confidences ``since`` with the ``labelled`` ones, and ``wrong`` / ``judged`` with ``risk``."""
+    """Compare the confidences in ``since`` with those in ``labelled``, and ``wrong`` / ``judged`` with ``risk``."""
     known = min(len(labelled), len(since)) >= FEWEST
     moved = known and same_distribution(labelled, since) < ALARM / 2
     least = 1 - highest_share(judged - wrong, judged, ALARM / 2) if judged else 0.0

@@ -72,6 +72,6 @@ def labelled_pairs(
 
 
 def agreement_of(examples: Sequence[Example], records: Sequence[Record], pairs: Iterable[Pair]) -> float | None:
-    """Return the share of verdicts for the correct system, on pairs with exactly one; None without such verdicts."""
+    """Return the share of verdicts that name the correct system, on pairs with exactly one; None without verdicts."""
     decided = [(pair.verdict, name) for pair, name in labelled_pairs(examples, records, pairs) if pair.verdict]
     return sum(verdict == name for verdict, name in decided) / len(decided) if decided else None

@@ -101,7 +101,7 @@ def kept(row: Row, plain: Row | None) -> tuple[float, float] | None:
 
 
 def of_answers(above: Callable[[Scores], object], below: Callable[[Scores], object]) -> Terms:
-    """Return the terms of a ratio: how many records are ``above`` / how many are ``below``, of those with a label."""
+    """Return the terms of a ratio: how many labelled records satisfy ``above`` / how many satisfy ``below``."""
     return lambda row: (
         None if row.scores.right is None else (float(bool(above(row.scores))), float(bool(below(row.scores))))
     )

@@ -121,7 +121,7 @@ def right(example: Example, record: Record) -> bool | None:
 
 
 def draft_right(example: Example, record: Record) -> bool | None:
-    """Apply `right` to the answer, or to the withheld claims of an abstention; None without either or unlabelled."""
+    """Apply `right` to the answer, or to the claims withheld in an abstention; None if there is no text or no label."""
     text = answer_of(record)
     if abstained(record):
         text = " ".join(said["text"] for said in record["said"])

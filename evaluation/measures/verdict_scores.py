@@ -73,7 +73,7 @@ def supported(rows: Sequence[Row]) -> Iterator[Scored]:
 
 
 def agreement(row: Row) -> tuple[float, float] | None:
-    """Return (claims with the expected label, claims): "fully supported" if the draft is right. None if unlabelled."""
+    """Return (claims labelled as expected, claims); only in a right draft "fully supported" is. None if unlabelled."""
     label = draft_right(row.example, row.record)
     labels = [said["label"] for said in row.record["said"] if said["label"] is not None]
     if label is None or not labels:
