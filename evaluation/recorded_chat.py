@@ -28,7 +28,7 @@ class Calls:
     made: int = 0
 
     def count(self) -> None:
-        """Count a call that is about to be made. Raises `RequestError` where none is left."""
+        """Count a call that is about to be made. Raises `RequestError` if no call is left."""
         if self.made >= self.budget:
             raise RequestError(f"The budget of {self.budget:,} calls is used up: give a larger one.")
         self.made += 1
@@ -37,7 +37,7 @@ class Calls:
 class RecordedChat(Chat):
     """A chat that asks its model, within ``calls``, only what ``replies`` does not hold.
 
-    A kept reply is charged to the question's budget like the first time. A reply that is no answer is not kept.
+    A kept reply is charged to the question's budget like the first time. An empty, refused or cut-off one is not kept.
     """
 
     def __init__(self, chat: Chat, replies: Replies, calls: Calls) -> None:

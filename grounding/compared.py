@@ -107,7 +107,7 @@ def in_rows(cells: Iterable[Cell], things: Sequence[str]) -> list[Cell]:
 
 
 def without_repeats(cells: Iterable[Cell]) -> list[Cell]:
-    """Return the cells without the rows that say what an earlier row says: a model that has run dry repeats itself."""
+    """Return the cells without the rows that repeat an earlier row: a model with nothing more to say repeats itself."""
     distinct: dict[frozenset[tuple[str, str]], list[Cell]] = {}
     for row in _by_point(cells):
         distinct.setdefault(frozenset((cell.thing, cell.text.casefold()) for cell in row), row)

@@ -1,4 +1,4 @@
-"""Find the sentence of a passage that says otherwise than a claim: another figure, another name, or the opposite."""
+"""Find the sentence of a passage that contradicts a claim: by another figure, another name, or the opposite."""
 
 from collections.abc import Sequence
 from itertools import accumulate, groupby

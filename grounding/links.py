@@ -60,5 +60,5 @@ def named(text: str, *, surely: bool = False) -> list[str]:
 
 
 def content(text: str) -> frozenset[str]:
-    """Return the stems of a text without those that only say how something is asked."""
+    """Return the stems of a text without those that only say how something is asked, such as that of "explain"."""
     return stemmed(text) - GENERIC_STEMS

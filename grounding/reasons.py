@@ -110,7 +110,7 @@ def missing_words(wanted: str, texts: Sequence[str]) -> list[str]:
 
 
 def _missing(wanted: Collection[str], known: Collection[str]) -> set[str]:
-    """Return the stems of ``wanted`` that match no known one; stems match if one begins the other: they are rough."""
+    """Return the stems of ``wanted`` that match no stem of ``known``; two match if one is the other's beginning."""
     beginnings = {word[:length] for word in known for length in BEGINNINGS if word.isalpha()}
     return {
         word

@@ -86,7 +86,7 @@ def split_documents(
 
 
 async def brief_answer(passage: Passage, question: str, services: Services) -> Found | None:
-    """Answer from one passage; return passage, answer and quote, or None if the passage does not have these words."""
+    """Answer from one passage; return passage, answer and quote, or None if the passage lacks the answer's words."""
     try:
         reply = await services.generator.write(
             BRIEF_ANSWER, max_tokens=MAX_TOKENS, hidden=True, question=as_data(question), passage=readable(passage)

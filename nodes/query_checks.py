@@ -104,7 +104,7 @@ def _of_compared(named: Named, shown: str) -> str:
 def tried(table: Table, query: str, question: str, named: Named) -> tuple[str, Found]:
     """Return the query, corrected where the question tells how, and its result.
 
-    Raises `QueryError` if it fails, or its result cannot be what the question asks for.
+    Raises `QueryError` if the query fails, or its result cannot be what the question asks for.
     """
     query = of_named_rows(table, named.cells, of_counted(table, question, query))
     if figure := figure_of(table, question, query):
@@ -196,7 +196,7 @@ def named_columns(table: Table, question: str) -> list[str]:
 
 
 def added(question: str, query: str, *implied: str) -> str:
-    """Say which text the query compares with that is not in the question or ``implied``; words only in English."""
+    """Say which text in the query is not in the question or ``implied``; words in English questions only."""
     asked = {word[:BEGINNING] for word in WORD.findall(question.casefold())}
     figures = {int(one) for one in stems(question) | plain_figures(question) if one.isdecimal()}
     for text in TEXT.findall(query):

@@ -75,7 +75,7 @@ async def written_query(state: SelfRAGState, services: Services) -> str:
 
 
 def known_so_far(state: SelfRAGState) -> str:
-    """Return lines for the prompt: the nearest sentence of each relevant passage, and words that all lack; or ""."""
+    """Return prompt lines: what relevant passages say on the question, and its words that none of them has; or ""."""
     question = standalone_question(state)
     known = [one for one in state["passages"] if one["id"] in state["relevant"]][:MOST_KNOWN]
     lines = [sentence_for(question, passage) for passage in known]

@@ -158,7 +158,7 @@ class Judge:
         return [line for line in lines if line][:QUESTIONS_EACH] or None
 
     async def pair(self, one: Record, other: Record, references: Sequence[str] = ()) -> Pair:
-        """Compare two answers on the criteria in both orders; identical ones without a call."""
+        """Compare two answers on the criteria in both orders; identical answers need no call."""
         found = Pair(one["example"], one["system"], other["system"])
         if shown(one) == shown(other):
             return found
