@@ -1,8 +1,8 @@
-"""Fit what ``confidence`` means for a model and a library, and choose the cut below which an answer is withheld.
+"""Calibrate ``confidence`` for a model and a library, and choose the cut: an answer of less confidence is withheld.
 
-Each labelled question is asked at each of ``CUTS``, which are fixed before any label is seen. So the counts at a cut
-show what the product does there, redrafts and all. Replies are kept by prompt: a further cut costs only the calls
-that differ.
+Each labelled question is run once for each of ``CUTS``, which are fixed before any label is seen. So the counts at a
+cut include what redrafts change there. The model's replies are kept by prompt: a run at one more cut costs only the
+calls whose prompts are new.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -41,10 +41,10 @@ class Said:
 
 @dataclass(frozen=True)
 class Trial:
-    """The replies to one labelled question: ``before``, by the settings as they are, and ``at`` each of ``CUTS``.
+    """The replies to one labelled question: ``before`` with the present settings, ``at`` with each of ``CUTS``.
 
-    ``document`` is the one that it is about, ``passage`` the id of the first one found. ``confidence`` is that of the
-    answer at the lowest cut, in 0..1 and not calibrated; None where there was no answer.
+    ``document`` is the document that the question is about, ``passage`` the id of the first passage found.
+    ``confidence`` is that of the answer at the lowest cut, in 0..1 and not calibrated; None without an answer.
     """
 
     example: Example
@@ -57,7 +57,7 @@ class Trial:
 
 @dataclass(frozen=True)
 class Measured:
-    """The measures of a confidence and a cut on questions that neither was fitted on."""
+    """How good a confidence and a cut are, measured on questions from which neither was fitted."""
 
     log_loss: Estimate
     calibration_error: float | None
@@ -69,7 +69,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class Guarantee:
-    """The risk that the cut keeps to with a probability of 0.9, the risk asked for, and the counts at the cut."""
+    """With a probability of 0.9 at most a share ``risk`` of the answers is wrong; the user asked for ``asked``."""
 
     risk: float
     asked: float
@@ -79,7 +79,7 @@ class Guarantee:
 
 @dataclass(frozen=True)
 class Calibrated:
-    """A calibration: log-odds of the confidence = ``slope`` · those before + ``intercept``; ``cut`` indexes ``CUTS``.
+    """A calibration: logit(calibrated) = ``slope`` · logit(confidence) + ``intercept``; ``cut`` indexes ``CUTS``.
 
     It is ``estimated`` if the model wrote the labels: then nothing is guaranteed.
     """
@@ -94,12 +94,12 @@ class Calibrated:
 
     @property
     def better(self) -> bool:
-        """Whether a higher confidence stays higher, and the log loss on questions left out of the fit is less."""
+        """Whether the slope is positive, and the log loss on held-out questions is lower than before calibration."""
         return self.slope > 0 and cast("float", self.after.log_loss.value) < cast("float", self.before.log_loss.value)
 
     @property
     def risk(self) -> float:
-        """The share of wrong answers that it keeps to: the guaranteed one, or else the upper end of its interval."""
+        """The guaranteed share of wrong answers; without a guarantee, the upper end of the measured interval."""
         return self.guarantee.risk if self.guarantee else self.after.risk.high or 1.0
 
     def scaled(self, probability: float) -> float:
@@ -112,12 +112,12 @@ class Calibrated:
         return [self.scaled(one.confidence) for one in said if one.answered and one.confidence is not None]
 
     def fits(self, base: Fits) -> Fits:
-        """Return the critic's regressions with that of support scaled: the confidence is its least probability."""
+        """Return ``base`` with this calibration applied after its regression of support, which gives the confidence."""
         scaled = composed(base.support, self.slope, self.intercept)
         return base.model_copy(update={"support": scaled, "graded": True})
 
     def thresholds(self, base: Thresholds) -> Thresholds:
-        """Return the thresholds with the cut as ``supported``; it and ``verified`` become calibrated values."""
+        """Return ``base`` with the cut as ``supported``; ``supported`` and ``verified`` become calibrated values."""
         cut = CUTS[self.cut]
         return base.model_copy(update={"supported": self.scaled(cut), "verified": self.scaled(base.verified)})
 
@@ -134,9 +134,9 @@ async def trials_of(
     progress: Callable[[int, int], None],
     withheld: Mapping[str, Withheld] | None = None,
 ) -> list[Trial]:
-    """Ask each example at each cut; while one whose id is in ``withheld`` is asked, its passage is not found.
+    """Ask each example at each cut. ``withheld`` maps the id of an example to the passage that its searches must miss.
 
-    The chats of ``services`` keep the replies. Raises `ModelError`, and what they raise.
+    The chats of ``services`` should keep their replies (`recorded`). Raises `ModelError` or `RequestError`.
     """
     services = replace(services, fits=services.fits.model_copy(update={"graded": True}))
     context = services.completed(context).model_copy(update={"mode": "always", "caution": None})
@@ -171,7 +171,7 @@ async def trials_of(
 
 
 def _ends_the_same(lower: SelfRAGState, cut: float) -> bool:
-    """Whether a run at ``cut`` ends like one at a lower cut: without an answer, or with one that is sure enough."""
+    """Whether a higher ``cut`` would leave the run ``lower`` as it is: it has no answer, or enough confidence."""
     if lower["outcome"] not in ANSWERED or lower["best"] is None:
         return True
     known = confidence(lower["best"])
@@ -179,7 +179,7 @@ def _ends_the_same(lower: SelfRAGState, cut: float) -> bool:
 
 
 def _trial(example: Example, before: Said, lowest: SelfRAGState, at: tuple[Said, ...]) -> Trial:
-    """Put together what came of an example; ``lowest`` is how it ended at the lowest cut."""
+    """Return the trial of an example; ``lowest`` is the final state of its run at the lowest cut."""
     first = lowest["passages"][:1]
     sources = [gold.source for gold in example.gold if gold.source] + [one["source"] for one in first]
     known = confidence(lowest["best"]) if at[0].answered and lowest["best"] else None
@@ -188,9 +188,9 @@ def _trial(example: Example, before: Said, lowest: SelfRAGState, at: tuple[Said,
 
 
 def calibrate(trials: Sequence[Trial], risk: float | None = None, *, estimated: bool = False) -> Calibrated:
-    """Fit slope, intercept and cut on all trials; measure both on folds of documents that were left out.
+    """Fit slope, intercept and cut on all trials; measure them by cross-validation over documents.
 
-    With ``risk`` the cut is the lowest that keeps to it, by `lowest_cut`; else one of about the best abstention F1.
+    The cut is chosen by `guaranteed_cut` if there is a ``risk`` to keep to, else by `best_cut`.
     Raises `RequestError` if the answers are too few, or all right or all wrong.
     """
     rows = [one for one in trials if one.confidence is not None]
@@ -214,9 +214,9 @@ def calibrate(trials: Sequence[Trial], risk: float | None = None, *, estimated: 
 
 
 def fit_of(rows: Sequence[Trial]) -> tuple[float, float]:
-    """Return slope and intercept by Platt's method (1999): Newton steps, on labels drawn towards the middle.
+    """Return slope and intercept by Platt's method (1999): logistic regression on labels moved slightly towards ½.
 
-    So the slope stays finite even if all answers above some confidence are right.
+    Moved labels keep the slope finite even if all answers above some confidence are right.
     """
     odds = np.array([logit(cast("float", one.confidence)) for one in rows])
     truth = np.array([one.at[0].right for one in rows])
@@ -241,15 +241,15 @@ def fit_of(rows: Sequence[Trial]) -> tuple[float, float]:
 
 
 def best_cut(trials: Sequence[Trial]) -> int:
-    """Return the index of the lowest cut with about the best abstention F1; 0 if every question has an answer."""
+    """Return the index of the lowest cut with about the best abstention F1; 0 if all questions are answerable."""
     f1 = [f1_of(trials, [one.at[cut] for one in trials]) for cut in range(len(CUTS))]
     return next(cut for cut, value in enumerate(f1) if value >= max(f1) - AS_GOOD)
 
 
 def guaranteed_cut(trials: Sequence[Trial], risk: float) -> tuple[int, Guarantee]:
-    """Return the index of the lowest cut that keeps to ``risk``, or to the least risk that so many labels can show.
+    """Return the index of the lowest cut that guarantees ``risk``, or the least risk that so few answers can show.
 
-    Raises `RequestError` if even the strictest cut that can be tested does not keep to it.
+    Raises `RequestError` if even the strictest cut that can be tested guarantees neither.
     """
     counts = [(sum(one.at[cut].answered for one in trials), _wrong(trials, cut)) for cut in range(len(CUTS))]
     most = counts[0][0]
@@ -270,9 +270,9 @@ def _wrong(trials: Sequence[Trial], cut: int) -> int:
 
 
 def _held_out(trials: Sequence[Trial], rows: Sequence[Trial], cut: int | None) -> tuple[list[float], list[Said]]:
-    """Return each row's probability and each trial's reply, by a fit and a cut made without its document.
+    """Cross-validate: return each row's probability and each trial's reply, from a fit on other documents' trials.
 
-    With fewer documents than folds they are made without its first passage instead.
+    If there are too few documents, the fit is on trials with another first passage. A ``cut`` of None is fitted too.
     """
     documents = [one.document for one in trials]
     by_document = len(set(documents)) >= FOLDS
@@ -307,7 +307,7 @@ def folds(groups: Sequence[str]) -> dict[str, int]:
 def measured(
     rows: Sequence[Trial], probabilities: Sequence[float], trials: Sequence[Trial], said: Sequence[Said]
 ) -> Measured:
-    """Score the probabilities of the rows' answers, and the replies to all trials."""
+    """Measure the ``probabilities`` that the rows' answers are right, and the replies ``said`` to all trials."""
     truth = [one.at[0].right for one in rows]
     clipped = np.clip(np.asarray(probabilities), CLIP, 1 - CLIP)
     losses = -np.log(np.where(truth, clipped, 1 - clipped))
@@ -329,7 +329,7 @@ def f1_of(trials: Sequence[Trial], said: Sequence[Said]) -> float:
 
 
 def _f1_parts(trials: Sequence[Trial], said: Sequence[Said]) -> tuple[list[float], list[float]]:
-    """Return each question's 2·TP and 2·TP + FP + FN of abstaining where the documents hold no answer."""
+    """Return each question's 2·TP and 2·TP + FP + FN; a positive is a question that the documents do not answer."""
     lacking = [one.example.answerable is False for one in trials]
     withheld = [not one.answered for one in said]
     hits = [2.0 * (a and b) for a, b in zip(withheld, lacking, strict=True)]

@@ -24,8 +24,8 @@ Key = tuple[str, str, str]
 class Store(AbstractContextManager["Store"]):
     """An append-only JSONL file of ``{"fingerprint": str, "record": Record}``; the last line of a key counts.
 
-    A record is done for its system, the system's fingerprint and its example, if the question is the same and there is
-    no ``error``. Close it, or use it as a context manager. ``damaged`` counts lines that are not records.
+    The key is the system's name, its fingerprint and the example's id. An example is done if its record has the same
+    question and no ``error``. Close the store, or use ``with``. ``damaged`` counts lines that are not records.
     """
 
     def __init__(self, path: Path) -> None:

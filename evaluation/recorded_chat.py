@@ -28,7 +28,7 @@ class Calls:
     made: int = 0
 
     def count(self) -> None:
-        """Count a call that is about to be made. Raises `RequestError` where none is left."""
+        """Count a call that is about to be made. Raises `RequestError` if no call is left."""
         if self.made >= self.budget:
             raise RequestError(f"The budget of {self.budget:,} calls is used up: give a larger one.")
         self.made += 1
@@ -37,7 +37,7 @@ class Calls:
 class RecordedChat(Chat):
     """A chat that asks its model, within ``calls``, only what ``replies`` does not hold.
 
-    A kept reply is charged to the question's budget like the first time. A reply that is no answer is not kept.
+    A kept reply is charged to the question's budget like the first time. An empty, refused or cut-off one is not kept.
     """
 
     def __init__(self, chat: Chat, replies: Replies, calls: Calls) -> None:
@@ -54,9 +54,9 @@ class RecordedChat(Chat):
         tags: Sequence[str] = (),
         bind: Mapping[str, Any] | None = None,
     ) -> AIMessage:
-        """Return the reply that is kept, or else the model's.
+        """Return the kept reply to these messages; if there is none, ask the model.
 
-        Raises `RequestError` where no call is left, and what the model's call raises.
+        Raises `RequestError` if no call is left, and what `Chat.ask` raises.
         """
         new: list[AIMessage] = []
 
@@ -76,7 +76,7 @@ class RecordedChat(Chat):
         return reply
 
     def _answers(self, reply: AIMessage, max_tokens: int) -> bool:
-        """Whether the reply is neither empty, refused nor cut off; True for one token, whose probability counts."""
+        """Whether the reply is not empty, refused or cut off; always True for one token, read for its probabilities."""
         try:
             return max_tokens == 1 or not is_blank(answer_of(reply, self.name, max_tokens))
         except TransientModelError:
@@ -90,7 +90,7 @@ def key_of_call(
     temperature: float | None,
     bind: Mapping[str, Any] | None,
 ) -> str:
-    """Return a hash of all that is asked, and of the adapters that answer, by the SHA-256 of their files."""
+    """Return a hash of the call's arguments and of the LoRA adapters in use, given by the SHA-256 of their files."""
     arguments = dict(bind or {})
     named = [one["id"] for one in arguments.get("extra_body", {}).get("lora", [])]
     adapters = [EMBEDDED.adapters[choice] for choice, number in chat.adapters.items() if number in named]
@@ -100,7 +100,7 @@ def key_of_call(
 
 
 def recorded(services: Services, replies: Replies, calls: Calls | None = None) -> Services:
-    """Return the services over chats that ask only what is not kept; without ``calls`` any number may be made."""
+    """Return ``services`` with chats that ask their models only what ``replies`` lacks; no limit without ``calls``."""
     calls = calls or Calls(sys.maxsize)
     generator, critic = services.generator, cast("Critic", services.critic)
     writer, judge = (RecordedChat(chat, replies, calls) for chat in (generator.chat, critic.chat))

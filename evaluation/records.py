@@ -114,8 +114,8 @@ class Record(TypedDict):
     answer or for the best draft of an abstention. ``answer`` is empty when the system abstained. ``confidence`` in 0..1
     orders its answers from doubtful to sure.
     ``decisions`` is the trace, in whatever form the system records it. ``error`` is set when the system failed; such a
-    record does not count as done. ``conflicts`` are the answers that it shows to differ between documents. Records of
-    older versions lack ``read``, ``conflicts``, ``stamp`` and ``calibration``.
+    record does not count as done. ``conflicts`` are the different answers of documents, shown with the answer. Records
+    of older versions lack ``read``, ``conflicts``, ``stamp`` and ``calibration``.
     """
 
     system: str
@@ -195,7 +195,7 @@ class Pair:
         return list(dict.fromkeys(opinion.reason for opinion in self.opinions if opinion.reason))
 
     def criterion(self, name: str) -> str | None:
-        """Return what both orders say on one criterion, ``orders_disagree``, or None if one of them says nothing."""
+        """Return the system or ``tie`` that both orders name, or ``orders_disagree``; None if one names nothing."""
         said = [opinion.criteria.get(name) for opinion in self.opinions]
         return None if not said or None in said else _agreed(said)
 
@@ -212,7 +212,7 @@ class Judgements:
     ``relevancy`` in -1..1 is RAGAS' answer relevancy. ``useful`` says of each passage read, in its order, whether it
     helps to arrive at the reference, and ``recall`` in 0..1 is the share of the reference's claims that follow from
     these passages. ``agreement`` in 0..1 is the share of the judge's verdicts that agree with the labels; None without
-    labels. Of ``asked`` questions the judge gave no verdict on ``unanswered``, for the ``reason`` that it gave last.
+    labels. Of ``asked`` questions the judge left ``unanswered`` without a verdict, the last for ``reason``.
     """
 
     faithfulness: dict[tuple[str, str], float | None] = field(default_factory=dict)

@@ -115,14 +115,14 @@ def closed_book(services: Services, context: Context, name: str = "closed-book")
 
 
 def _settings_of(context: Context) -> dict[str, Any]:
-    """Return what one draft depends on; what is not set is left out, as it was in earlier fingerprints."""
+    """Return the settings that one draft depends on, without unset ones, so that older fingerprints still match."""
     drafts = {"temperature": context.temperature, "answer_tokens": context.answer_tokens}
     limits = context.effective_limits.model_dump(mode="json")
     return {"limits": limits, **{name: value for name, value in drafts.items() if value is not None}}
 
 
 def with_surroundings(system: S, surroundings: Mapping[str, Any]) -> S:
-    """Return the system with a fingerprint of what else its answers depend on: the models' names, the documents."""
+    """Return the system with its fingerprint extended by ``surroundings``: the models' names, the documents."""
     changed = copy(system)
     changed.fingerprint = fingerprint(system.fingerprint, surroundings, ())
     return changed

@@ -1,8 +1,8 @@
 """Labelled questions that the model writes about passages of a library, where there are none by people.
 
-Each passage gives one question with its answer, kept if the search finds the passage and the model, asked again with
-that passage alone, gives the same answer. It also gives one without an answer: by turns the same question while the
-passage is withheld, or the question with one word changed for one that the passage lacks.
+Each passage gives two questions. The first has an answer; it is kept if the search finds the passage, and the model
+answers the same from this passage alone. The second has no answer: it is the first with one word changed for a word
+that the passage lacks or, on every other passage, the first itself, asked while the passage is hidden from searches.
 """
 
 import re
@@ -71,7 +71,7 @@ CHANGE_WORD = ChatPromptTemplate.from_messages(
 
 @dataclass(frozen=True)
 class Written:
-    """The examples, and by their ids the passages to withhold while they are asked."""
+    """The examples; ``withheld`` maps the id of an example to the passage that is hidden while it is asked."""
 
     examples: list[Example] = field(default_factory=list)
     withheld: dict[str, "Withheld"] = field(default_factory=dict)
@@ -88,7 +88,7 @@ class Written:
 
 @dataclass(frozen=True)
 class Withheld:
-    """A passage with an answer; ``over`` hides from a search all passages that have either."""
+    """A passage and its answer; ``over`` returns a retriever that hides the passage and all others with the answer."""
 
     text: str
     answer: str
@@ -119,7 +119,7 @@ class Withholding:
 
 
 def drawn(store: Store) -> Iterator[Document]:
-    """Yield a library's passages in an order drawn at random, one of each document before a second one of any."""
+    """Yield a library's passages in random order: first one of each document, then a second one of each, and so on."""
     random = Random(0)  # noqa: S311 - the same questions again, whose replies are kept
     records = sorted((one for one in store.records().values() if one.passages), key=lambda one: one.path)
     random.shuffle(records)
@@ -140,7 +140,7 @@ async def written(
 ) -> Written:
     """Write two questions about each of `PASSAGES` passages; ``k`` is how many a search finds.
 
-    Raises `ModelError`, and what the calls raise.
+    Raises `ModelError`, and what ``services`` raise.
     """
     made = Written()
     retriever = adapted(services.retriever)

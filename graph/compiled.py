@@ -1,4 +1,4 @@
-"""The compiled graph: its executions end with their streams, and are traced only on request."""
+"""The compiled graph: an execution is cancelled when its stream ends, and is traced only on request."""
 
 import sys
 from collections.abc import AsyncGenerator, Iterator, Sequence
@@ -37,8 +37,8 @@ class SelfRAGGraph(CompiledStateGraph[SelfRAGState, Context, Any, Any]):
     def stream(self, input: Any, config: RunnableConfig | None = None, **options: Any) -> Iterator[Any]:  # noqa: A002
         """Stream as LangGraph does, with the steps in another thread.
 
-        LangGraph holds back an interrupt (Ctrl+C) until its nodes have ended. This way the calling thread gets it, and
-        cancels the nodes.
+        LangGraph's own stream holds back an interrupt (Ctrl+C) until the nodes have ended. Here the calling thread gets
+        the interrupt at once, and cancels the nodes.
         """
         execution, context = self._new_execution(), copy_context()
         steps: Any = super().stream(input, self._config_of(config), **options)

@@ -49,7 +49,7 @@ def after_grade_documents(
 ) -> Literal["generate", "query_table", "rewrite_query", "direct_generate", "finish"]:
     """Draft from relevant passages; without any, query a table that was found, else search again, end or fall back.
 
-    If the question may only describe its subject, and no passage is likely to answer it, the name is looked up first.
+    If the question may only describe its subject, and no passage is likely to answer, the subject is looked up first.
     """
     if _model_failed(state):
         return "finish"

@@ -1,4 +1,4 @@
-"""Extract the figures and amounts that a text states, in every form that a claim may write in digits."""
+"""Extract the figures and amounts that a text states in digits, in words or otherwise: a dozen, XIV, 2½, 5k, 3 pm."""
 
 import re
 from collections import defaultdict
@@ -119,7 +119,7 @@ class Facts:
 
     @LazyProperty
     def units(self) -> dict[str, set[tuple[str, float] | None]]:
-        """Each number, with the units that follow its occurrences; None for any other word."""
+        """Each number, with the units that follow its occurrences; None stands for any other word or nothing."""
         found: dict[str, set[tuple[str, float] | None]] = defaultdict(set)
         for amount in re.findall(r"[a-z]+", self.folded):  # half and both
             for figure in AMOUNTS.get(amount, ()):
@@ -131,7 +131,7 @@ class Facts:
 
     @LazyProperty
     def measures(self) -> Mapping[str, Sequence[float]]:
-        """The amounts by dimension, in its base unit, sorted."""
+        """The amounts by dimension, such as length, in the dimension's base unit, sorted."""
         found: defaultdict[str, list[float]] = defaultdict(list)
         for amount, name in quantities(self.folded):
             unit, number = UNITS.get(name), number_of(amount)
@@ -148,7 +148,7 @@ facts_of = lru_cache(maxsize=64)(Facts)  # many claims are checked against one t
 
 
 def stated(text: str) -> set[str]:
-    """Return the numbers that a text states, in every form that a claim may write in digits."""
+    """Return the numbers that a text states, each in all forms in digits that a claim may use: for half, 0.5, 50, 2."""
     folded = fold(text)
     found = numbers(text)
     for word in re.findall(r"[a-z]+", re.sub(r"\bthree[\s-]+quarters\b", "threequarters", folded)):
@@ -166,13 +166,13 @@ def stated(text: str) -> set[str]:
 
 
 def unit_after(text: str) -> tuple[str, float] | None:
-    """Return the dimension and the size of the unit with which a folded text begins; None if there is none."""
+    """Return dimension and size of the unit with which a folded text begins: ("time", 3600) for hours; else None."""
     word = re.match(r"\)?[\s-]*(%|[^\W\d_]+)", text)
     return UNITS.get(stem(word[1])) if word else None
 
 
 def quantities(text: str) -> Iterator[tuple[str, str]]:
-    """Yield each amount with the stem of the word after it."""
+    """Yield each amount with the stem of the word after it, such as ("30", "day")."""
     for match in QUANTITY.finditer(in_english_units(fold(text), ENGLISH)):
         yield plain_figure(match[1]), stem(match[2])
 

@@ -76,7 +76,7 @@ def own_words(answer: str, question: str) -> set[str]:
 def repeats_question(draft: str, question: str) -> bool:
     """True if an English question asks for something, and the draft has only words of the question.
 
-    A repeated word is not the question's: the second *Luxembourg* in *The capital of Luxembourg is Luxembourg*.
+    A word said more often than in the question is new: the second *Luxembourg* in *Luxembourg's capital is Luxembourg*.
     """
     if not ASKS_FOR.search(question) or CHOICE.search(question):
         return False
@@ -89,7 +89,7 @@ def _content(text: str) -> Counter[str]:
 
 
 def gives(passage: Passage, claim: str, question: str) -> bool:
-    """True if the passage has the claim's own words, and its nearest sentence is a denial exactly if the claim is."""
+    """True if the passage has the claim's `own_words`, and claim and nearest sentence are both denials or both not."""
     if not own_words(claim, question) <= stems(passage["text"]):
         return False
     quote = find_quote(claim, [passage], question)
@@ -148,8 +148,8 @@ def agree(one: str, other: str, question: str) -> bool | None:
 def comparable(question: str, answers: Sequence[str], quotes: Sequence[str]) -> bool:
     """True unless the quotes of two answers speak of different things, so that both answers may hold.
 
-    Amounts may be of other years or count other things; who holds an office or wins changes with the years; and where
-    the question names nothing, each quote may name its own place or group. Other names count in English alone.
+    Two amounts may be of different years, or count different things. Holders of an office and winners change with the
+    years. If the question has no name, the quotes may name different places or groups; this is checked in English only.
     """
     answers = [_in_figures(answer, question) for answer in answers]
     pairs = list(zip(answers, quotes, strict=True))
@@ -176,7 +176,7 @@ def _in_figures(answer: str, question: str) -> str:
 
 
 def _kinds(answer: str, quote: str) -> Iterator[str]:
-    """Yield what the answer's figures count in its quote, a unit as its dimension."""
+    """Yield what the answer's figures count in its quote: the stem of the next word or, for a unit, its dimension."""
     said = plain_figures(answer)
     for amount, kind in quantities(quote):
         if amount in said and kind not in STOP_WORDS | SCALES.keys():
@@ -188,12 +188,12 @@ def _denies(text: str) -> bool:
 
 
 def _is_name(text: str, own: set[str]) -> bool:
-    """True if every word that the question has not is written like a name."""
+    """True if the text capitalises every word whose stem is in ``own``."""
     return all(word[0].isupper() for word in LETTERS.findall(text) if stems(word) & own)
 
 
 def _first(text: str, own: set[str]) -> set[str]:
-    """Return the first of the text's own stems: Joseph, of Joseph Haydn."""
+    """Return the stem of the first word of the text that is in ``own``: of Joseph Haydn, Joseph's."""
     return next((found for word in WORD.findall(text) if (found := stems(word) & own)), own)
 
 
@@ -214,7 +214,7 @@ def _has_amount(text: str, question: str) -> bool:
 
 
 def _same_names(one: str, other: str) -> bool:
-    """True if all names of one answer are in the other, in any form, and nothing else sets the two apart."""
+    """True if one answer has all names of the other, in any form, and at most one of the two adds other words."""
     found = [{name.text for name in names(text)} for text in (one, other)]
     rest = [stems(text) - stems(" ".join(named)) for text, named in zip((one, other), found, strict=True)]
     if not (rest[0] <= rest[1] or rest[1] <= rest[0]):

@@ -103,7 +103,7 @@ class _Subjects:
         ]
 
     def subject_of(self, one: Statement) -> str:
-        """Return what the statement's paragraph is about; "" if only the statement itself says it."""
+        """Return the heading or first sentence above the statement; "" if it is part of the statement."""
         heading = _before(self._titles, one.start) or _before(self._paragraphs, one.start)
         return "" if heading in one.text else shortened(heading, LONGEST_SUBJECT)
 

@@ -39,7 +39,7 @@ def split_claims(draft: str) -> list[str]:
 def with_lead_in(text: str, context: str) -> str:
     """Return the claim preceded by its ``context``, if that is a lead-in or a table's header.
 
-    A sentence to which a pronoun refers is a claim of its own, and left out.
+    A context that is the previous sentence is left out: this sentence is a claim of its own.
     """
     if not context.endswith((":", "：", "|")):
         return text
@@ -85,7 +85,7 @@ def claim_ends(draft: str, texts: Sequence[str]) -> list[int]:
 
 
 class _LeadIns:
-    """The lead-ins that apply, with their indents: a list's to all its items, any other's until a blank line."""
+    """The lead-ins in force, with their indents: a list's lead-in for all its items, any other up to a blank line."""
 
     def __init__(self) -> None:
         self._stack: list[tuple[int, str]] = []
@@ -104,7 +104,7 @@ class _LeadIns:
         return lead
 
     def add(self, line: Line, text: str) -> None:
-        """Make ``text`` the lead-in of what follows the line."""
+        """Make ``text``, which stands in ``line``, the lead-in of the lines after it."""
         self._stack.append((line.indent if line.kind == "item" else -1, text))
         self._open = line.kind != "title"
 

@@ -45,7 +45,7 @@ def compares(question: str) -> bool:
 
 
 def things_compared(question: str) -> tuple[list[str], str]:
-    """Return the two to four things that a comparison names, else none, and the points by which it compares them.
+    """Return the two to four things that a comparison names, or [], and the points by which it compares them.
 
     "The rent of A and of B" compares A and B by the rent, "A and B in the lease" both in the lease.
     """
@@ -72,7 +72,7 @@ def how_many(question: str) -> int | None:
 
 
 def cells_of(written: str, things: Sequence[str], most: int) -> list[Cell]:
-    """Return the cells of a table in its order, of ``most`` points at most, each once; empty ones are left out."""
+    """Return the non-empty cells of a written table, row by row: each point once, and at most ``most`` points."""
     cells: dict[str, list[Cell]] = {}
     names = set(map(str.casefold, things))
     for point, texts in _rows(written):
@@ -91,13 +91,13 @@ def _rows(written: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def is_said_of(thing: str, things: Sequence[str], text: str) -> bool:
-    """Whether a text has a word of the thing that no other of the things has."""
+    """Whether a text has a word of ``thing`` that none of the other ``things`` has."""
     others = set[str]().union(*(stems(one) for one in things if one != thing))
     return bool((stems(thing) - others) & stems(text))
 
 
 def is_of_it_alone(thing: str, things: Sequence[str], name: str) -> bool:
-    """Whether a title, a heading or a file's name has a word of this thing, and none of any other."""
+    """Whether ``name``, a title, heading or file name, has a word of only this thing, and no word of only another."""
     return [one for one in things if is_said_of(one, things, name)] == [thing]
 
 
@@ -107,7 +107,7 @@ def in_rows(cells: Iterable[Cell], things: Sequence[str]) -> list[Cell]:
 
 
 def without_repeats(cells: Iterable[Cell]) -> list[Cell]:
-    """Return the cells without the rows that say what an earlier row says: a model that has run dry repeats itself."""
+    """Return the cells without the rows that repeat an earlier row: a model with nothing more to say repeats itself."""
     distinct: dict[frozenset[tuple[str, str]], list[Cell]] = {}
     for row in _by_point(cells):
         distinct.setdefault(frozenset((cell.thing, cell.text.casefold()) for cell in row), row)

@@ -85,7 +85,7 @@ def asks_which(question: str) -> bool:
 
 
 def asks_for_least(question: str) -> bool:
-    """Whether the question asks for the least, or the lesser of two, and compares by nothing else."""
+    """Whether the question asks for the least, or the lesser of two, and has no other word that compares."""
     rest = LESS.sub(" ", question)
     return rest != question and not suits_query(rest)
 
@@ -101,7 +101,7 @@ def asks_for_next(question: str) -> bool:
 
 
 def names_alternatives(question: str) -> bool:
-    """Whether the question asks for one of those that it names, as in "A or B"."""
+    """Whether the question asks for one of the things that it names, as in "A or B"."""
     return ONE_OF_TWO.search(question) is not None
 
 
@@ -116,7 +116,7 @@ def asks_how_many(question: str) -> bool:
 
 
 def counted_things(question: str) -> str:
-    """Return the two words after "how many", which name what is counted; empty where nothing is."""
+    """Return the two words after "how many", which name what is counted; "" if nothing is counted."""
     match = COUNTED.search(question)
     return " ".join(question[match.end() :].split()[:2]) if match else ""
 

@@ -1,4 +1,4 @@
-"""Find the sentence of a passage that says otherwise than a claim: another figure, another name, or the opposite."""
+"""Find the sentence of a passage that contradicts a claim: by another figure, another name, or the opposite."""
 
 from collections.abc import Sequence
 from itertools import accumulate, groupby
@@ -62,7 +62,7 @@ def _contradicted(claim: str, sentence: str, section: str) -> float:
 
 
 def _others_in_place(claim: str, absent: Sequence[str], said: str) -> bool:
-    """True if each missing name is replaced: another one, which the claim lacks, stands beside the same word.
+    """True if ``said`` replaces each ``absent`` name of the claim: a name new to the claim stands beside the same word.
 
     A month can replace only another month.
     """
@@ -78,8 +78,8 @@ def _others_in_place(claim: str, absent: Sequence[str], said: str) -> bool:
 
 
 def _beside(called: set[str], text: str) -> list[set[str]]:
-    """Return the stems beside each run of names that includes one of ``called``: those of its other names, and of the
-    nearest words on both sides that are neither names nor stop words.
+    """Return, for each run of names with one of ``called``, the stems of its other names and of its two neighbours: the
+    nearest words before and after the run that are neither names nor stop words.
     """
     words = [folded(word) for word in WORD.findall(text)]
     within = called | {folded(name.text) for name in names(text) if not name.opens}

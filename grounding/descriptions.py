@@ -1,4 +1,4 @@
-"""Find out whether a question describes what it asks about instead of naming it, and where it does so."""
+"""Find where a question describes its subject instead of naming it, as in "the leader of the Skarvik survey"."""
 
 import re
 
@@ -34,7 +34,7 @@ NUMBER = re.compile(r"\d")
 
 
 def may_describe(question: str) -> bool:
-    """Whether the question may describe its subject by something else that it names or numbers.
+    """Whether the question may describe its subject by the name or number of something else: "the tenant of flat 12".
 
     This is a rough test, without a model.
     """
@@ -42,9 +42,9 @@ def may_describe(question: str) -> bool:
 
 
 def description_in(reply: str, question: str) -> tuple[int, int] | None:
-    """Return where the description that the model copied stands in the question; None if it is no description.
+    """Return the span of the description that the model copied from the question; None if it is no description.
 
-    Words that the reply adds are left out. It must say more than a name, and something must be asked about it.
+    Words that the reply adds are left out. A description says more than a name, and the question asks about it.
     """
     words = WORD.findall(reply)
     runs = (run for count in range(len(words), 1, -1) for run in (words[:count], words[-count:]))
@@ -56,7 +56,7 @@ def description_in(reply: str, question: str) -> tuple[int, int] | None:
 def inner_description(question: str, span: tuple[int, int]) -> tuple[int, int] | None:
     """Return the span of the innermost description within that of ``span``; None if there is none.
 
-    In "the contract of the tenant of flat 12" it is the tenant, whom a passage may name.
+    In "the contract of the tenant of flat 12" it is "the tenant of flat 12", whom a passage may name.
     """
     start, end = span
     for article in reversed(list(ARTICLE.finditer(question, start + 1, end))):
@@ -67,7 +67,7 @@ def inner_description(question: str, span: tuple[int, int]) -> tuple[int, int] |
 
 
 def _trimmed(question: str, start: int, end: int) -> tuple[int, int] | None:
-    """Cut what is asked about the thing, if that was copied too; None if no description is left."""
+    """Cut copied words that ask about the described thing off the span; None if no description is left."""
     if HELPER.search(question[:start]) and not WORD.search(question[end:]):
         verb = VERB.search(question, start, end)
         if not verb:

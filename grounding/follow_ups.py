@@ -76,7 +76,7 @@ def leaned_on(conversation: Sequence[Turn]) -> str:
 
 
 def _refers_back(text: str, grammar: Grammar) -> bool:
-    """True if no noun stands in a clause before that of a pronoun, or anywhere before a possessive."""
+    """True if a pronoun has no noun in an earlier clause to refer to, or a possessive no noun anywhere before it."""
     for found in grammar.possessive.finditer(text):
         if not grammar.noun.search(text[: found.start()]):
             return True

@@ -24,8 +24,8 @@ CODE = re.compile(r"\b(?=[\w-]*[^\W\d_])(?=[\w-]*\d)\w[\w-]*\w\b")  # PX-40, but
 def linked_pairs(question: str, passages: Sequence[Passage]) -> list[tuple[Passage, Passage]]:
     """Return the pairs of passages that share a name not in the question, those with most words of the question first.
 
-    Each has a word of the question that the other lacks, or one has at least half of its words. A name in more than
-    two, and more than half, of the passages says nothing and links none.
+    Together a pair has half of the question's words, and one of the two has half alone or each has some that the other
+    lacks. A name that is in more than two passages, and in more than half of all, does not link.
     """
     asked = content(question)
     some = passages[:MOST_PASSAGES]
@@ -60,5 +60,5 @@ def named(text: str, *, surely: bool = False) -> list[str]:
 
 
 def content(text: str) -> frozenset[str]:
-    """Return the stems of a text without those that only say how something is asked."""
+    """Return the stems of a text without those that only say how something is asked, such as that of "explain"."""
     return stemmed(text) - GENERIC_STEMS

@@ -62,7 +62,7 @@ IN_DIGITS: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], .
 def in_english_units(text: str, languages: frozenset[str]) -> str:
     """Return the text with its numbers in digits and its units in English: anderthalb Stunden is ``1.5 hours``.
 
-    The result has the text once for each of the languages, with its numbers read in that one.
+    With several languages the text is repeated, each time with the number words of one language in digits.
     """
     for form, digits in IN_WORDS:
         text = form.sub(digits, text)

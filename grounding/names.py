@@ -64,7 +64,7 @@ class Lexicon:
 
     @LazyProperty
     def beginnings(self) -> dict[str, list[int]]:
-        """The positions after the first letter of words, by that letter, up to ``MOST_POSITIONS`` each."""
+        """Where words begin: by first letter, the positions after this letter, at most ``MOST_POSITIONS`` each."""
         found: dict[str, list[int]] = {}
         for match in re.finditer(r"\b[^\W_]", self._text):
             positions = found.setdefault(match.group().lower(), [])
@@ -102,7 +102,7 @@ class Lexicon:
         return frozenset(word for word in WORD.findall(self._text) if word[0].islower())
 
     def _spells_out(self, acronym: str) -> bool:
-        """True if consecutive words begin with the letters, with up to two function words between.
+        """True if consecutive words begin with the acronym's letters, with up to two function words between.
 
         One word may provide several of the letters, at most twelve characters apart.
         """
@@ -114,7 +114,7 @@ class Lexicon:
         return bool(ends)
 
     def _next(self, start: int) -> dict[str, list[int]]:
-        """Return the positions after each possible next letter, by letter: in the same word, or opening a later one."""
+        """Return where the next letter may be: by letter, positions later in this word or opening a later word."""
         if start not in self._following:
             text, found = self._text, dict[str, list[int]]()
             within = range(start, RUN.match(text, start).end())  # type: ignore[union-attr]
@@ -130,8 +130,8 @@ lexicon_of = lru_cache(maxsize=64)(Lexicon)  # many claims look up names in one 
 def missing_names(claim: str, text: str, question: str, quote: str, *, elsewhere: str = "") -> list[str]:
     """Return the names in ``claim`` that ``text`` does not have, in order.
 
-    A name that the question has is missing only if the ``quote`` names its own subject, so that it cannot be about
-    this one, and if ``elsewhere``, other text of the same documents, lacks it too. No name is missing unless all texts
+    A name that the question has too is missing only if ``elsewhere``, other text of the same documents, lacks it, and
+    the ``quote`` names its own subject, so that the quote is about something else. No name is missing unless all texts
     are in English: other languages capitalise other words, and write names in other ways.
     """
     missing = _missing(claim, text, question, quote, elsewhere)
@@ -166,8 +166,8 @@ def folded(word: str) -> str:
 
 
 def _is_surely_a_name(name: Name, lexicon: Lexicon, question: str) -> bool:
-    """True if the first word of a sentence, in neither text nor question, is a name: by its form, by the name that
-    follows it, or because the question asks who.
+    """True if the first word of a sentence, which text and question lack, is a name: by its form, by the name after it,
+    or because the question asks who.
     """
     if not name.text[1:].islower():
         return True

@@ -14,7 +14,7 @@ _WITHIN = re.compile(rf"{_BEFORE}(?!\[\^?\d)({_MARK})(?!\w)")
 
 
 def notes_in(text: str, start: int = 0) -> dict[str, tuple[int, int]]:
-    """Return the span of each note after ``start`` by its mark; several lines with the same mark are a list instead."""
+    """Return the span of each note after ``start``, by its mark. Lines that share a mark are a list, not notes."""
     notes = list(_NOTE.finditer(text, start))
     marks = Counter(note[1] for note in notes)
     ends = (text.find("\n", note.end()) for note in notes)

@@ -50,7 +50,7 @@ BOUND = re.compile(
 
 
 def contradicted(claim: str, quote: str, question: str) -> set[str]:
-    """Return the claim's figures in whose place the quote states others: another year, or another number of a thing."""
+    """Return the claim's figures that the quote replaces: it has another year, or another number of the same thing."""
     claimed = stated(claim)
     own = claimed | facts_of(question).numbers
     kinds = {kind for amount, kind in quantities(quote) if amount not in own}
@@ -62,9 +62,9 @@ def contradicted(claim: str, quote: str, question: str) -> set[str]:
 def missing_figures(claim: str, text: str, question: str, quote: str) -> list[str]:
     """Return the figures of ``claim`` that ``text`` does not state.
 
-    A figure of the question is missing only if the ``quote`` states another of its kind instead, and no condition or
-    bound in claim or quote could make the one follow from the other. That is read in English alone. In other languages
-    a figure is missing if ``text`` does not state it and, where number words are not read, it has three digits or more.
+    A figure of the question is missing only if the ``quote`` states another of its kind instead, without a bound such
+    as "at most" in the quote or a condition in the claim; this is read in English alone. In other languages a figure of
+    one or two digits is not missing where number words are not read.
     """
     others = languages_of([claim, text, question]) - ENGLISH
     if not others:
@@ -97,10 +97,10 @@ def _missing(claim: str, text: str, question: str, quote: str | None, languages:
 
 
 def _in_words(claim: str, languages: frozenset[str], facts: Facts) -> str:
-    """Return those of the claim's number words that can be compared, in digits and with their units.
+    """Return the claim's number words that can be compared with the facts, in digits and with their units.
 
-    With a unit, they can if the text states the number, or others of the unit: "five years" may go from 2015 to 2020.
-    Without one, they can if they are neither small nor round.
+    A number with a unit is compared if the facts have the number or another amount of that dimension: else "five years"
+    may follow from 2015 and 2020. A number without a unit is compared if it is neither small nor round.
     """
     plain, found = plain_figures(figures_in_full(claim, languages)), []
     for match in AMOUNT.finditer(in_english_units(claim, languages)):
@@ -116,7 +116,7 @@ def _in_words(claim: str, languages: frozenset[str], facts: Facts) -> str:
 def _other_months(claim: str, text: str, question: str) -> Iterator[str]:
     """Yield the claim's dates, except the question's, that the text has only in another month.
 
-    They are compared by the day or, without one, the year. A month between two of the text may follow from them.
+    Dates of the same day or, without a day, the same year are compared. A month between two of the text is not yielded.
     """
     stated = dates(text)
     for date in dates(claim) - dates(question):
@@ -149,9 +149,9 @@ def _clocks(text: str) -> set[tuple[int, str, str]]:
 
 
 def _is_stated(claim: str, match: re.Match[str], facts: Facts, listed: int) -> bool:
-    """True if the facts have the figure, with its scale and unit if they are known, or one from which it follows.
+    """True if the facts have the figure, with its scale and unit if known, or a number from which the figure follows.
 
-    That one may have another form, unit or precision. The figure may also count a list.
+    This number may differ in form, unit or precision. The figure may also count a list of ``listed`` + 1 items.
     """
     figure, before = plain_figure(match.group()), claim[max(0, match.start() - NEAR) : match.start()]
     after = fold(claim[match.end() : match.end() + NEAR])
@@ -213,7 +213,7 @@ def _is_converted(value: float, after: str, facts: Facts) -> bool:
 
 
 def _counts(value: float, after: str, listed: int) -> bool:
-    """True if the claim states the number of things that it lists, or that a list after it has."""
+    """True if the value counts the items that the claim lists, or announces a list: "three kinds of loans: …"."""
     if value in range(2, 13) and re.match(r"\s+(?:[a-z]+\s+){0,3}[a-z]+s\b[^.:]{0,60}:", after):
         return True
     return 2 <= value <= 10 and value in (listed, listed + 1)

@@ -82,7 +82,7 @@ def _best_span(
 def find_second_quote(claim: str, passages: Sequence[Passage], first: Quote) -> Quote | None:
     """Return the span of another passage that covers most of what the first quote leaves out of the claim.
 
-    None if that is less than two words, or than half of them.
+    None if the span covers fewer than two of these words, or fewer than half.
     """
     of_first = next(passage for passage in passages if passage["id"] == first["passage"])
     left = stemmed(claim) - stemmed(of_first["text"][first["start"] : first["end"]]) - stemmed(section_of(of_first))
@@ -133,11 +133,11 @@ def _stems(text: str, language: str) -> frozenset[str]:
 def missing_facts(
     claim: str, passages: Sequence[Passage], question: str, *, elsewhere: Sequence[Passage] = ()
 ) -> list[str]:
-    """Return the figures, dates and names of a claim that no passage states in any form, nor the headings above one.
+    """Return the claim's figures, dates and names that neither passages nor the headings above them state in any form.
 
-    Facts that only the question states are missing if the quote contradicts them, or names its own subject and so
-    cannot be about them. ``elsewhere`` are passages that were retrieved but not read: a name in one of the same
-    document is known, as is one in the document's file name.
+    A fact that only the question states is missing if the quote contradicts the fact or names a subject of its own.
+    ``elsewhere`` are passages that were retrieved but not read: their names are known if they are of a document that
+    was read, and so are names in the file name of such a document.
     """
     text = "\n".join(map(stated_by, passages))
     span = find_quote(claim, passages, question)

@@ -58,8 +58,8 @@ REJECTION = re.compile(
 def sentence_for(question: str, passage: Passage) -> str | None:
     """Return the sentence of a passage that matches the question best, or the cells of a row; None if no word does.
 
-    Rare words of the passage weigh more, and a question for a quantity or a date prefers a sentence with a figure. One
-    that ends with a colon is returned with what follows.
+    Rare words of the passage weigh more, and a question for a quantity or a date prefers a sentence with a figure. A
+    sentence that ends with a colon is returned with what follows it.
     """
     text, asked = passage["text"], stems(question)
     found = [span for line in lines(text) if line.kind not in ("title", "head") for span in sentences_of(text, line)]
@@ -110,7 +110,7 @@ def missing_words(wanted: str, texts: Sequence[str]) -> list[str]:
 
 
 def _missing(wanted: Collection[str], known: Collection[str]) -> set[str]:
-    """Return the stems of ``wanted`` that neither begin a known one nor begin with one: our stems are rough."""
+    """Return the stems of ``wanted`` that match no stem of ``known``; two match if one is the other's beginning."""
     beginnings = {word[:length] for word in known for length in BEGINNINGS if word.isalpha()}
     return {
         word
@@ -125,10 +125,10 @@ def _missing(wanted: Collection[str], known: Collection[str]) -> set[str]:
 
 
 def contradicts(reason: str, sign: Sign) -> bool:
-    """True if a critic's reason speaks against a label, as far as its wording shows.
+    """True if the wording of a critic's reason speaks against a label of this ``sign``.
 
-    The reason for a positive label must name no defect, and for a negative one it must not only approve. In between it
-    must name a defect or a part, and not reject the whole. False unless the reason is in English.
+    A reason for a positive label must name no defect. One for a negative label must not only approve. One for a partial
+    label must name a defect or a part, and not reject the whole. False unless the reason is in English.
     """
     defect = DEFECT.search(reason) is not None
     if sign == "positive":

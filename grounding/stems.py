@@ -85,7 +85,7 @@ def stems(text: str) -> set[str]:
 def stemmed(text: str, language: str = "en") -> frozenset[str]:
     """Return `stems` as a frozen set, cached for sentences and passages that are compared repeatedly.
 
-    A ``language`` of ``SNOWBALL`` is stemmed by its stemmer, and keeps its stop words.
+    For a ``language`` in `SNOWBALL` the stems are Snowball's, and stop words are kept.
     """
     found: set[str] = set()
     for match in WORD.finditer(fold(text)):

@@ -25,8 +25,8 @@ from run.context import Context, Services
 class Evidence:
     """What claims are checked against: the question that they answer, and the passages.
 
-    A name in one of ``elsewhere``, retrieved passages that need not have been read, counts as known. ``asked`` is the
-    question for the critic, if it differs from the one for the rules.
+    ``elsewhere`` are other retrieved passages, perhaps unread by the generator: names in these count as known.
+    ``asked`` is the question for the critic, if it differs from the one for the rules.
     """
 
     question: str
@@ -86,7 +86,7 @@ def supported_from(least: float, context: Context) -> Context:
 
 
 def asked_alone(text: str) -> str:
-    """Turn a statement into a yes-or-no question for the critic, all of whose examples answer questions."""
+    """Turn a statement into a yes-or-no question for the critic: all examples in its prompt answer questions."""
     first, _, rest = text.rstrip(" .!。！").partition(" ")
     return f"Is it true that {first.lower() if first.casefold() in STOP_WORDS else first} {rest}?"
 
@@ -133,7 +133,7 @@ def rule(one: Statement, passages: Sequence[Passage], question: str, elsewhere: 
 async def beside_the_opposite(
     one: Statement, quote: Quote, evidence: Evidence, services: Services, context: Context
 ) -> Verdict:
-    """Judge a bare yes or no by the quote's passage alone: the surer its opposite, the less sure it is.
+    """Judge a bare yes or no, and its opposite, by the quote's passage alone, and weigh one against the other.
 
     The log-odds of the verdict are those of the statement minus those of the opposite.
     """

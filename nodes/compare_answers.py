@@ -1,7 +1,7 @@
 """Ask each relevant document that may contradict the draft for its own answer.
 
-A combined draft hides that its passages disagree: it takes one answer, or joins several. No vote decides between them,
-since in an attack the false documents are the majority.
+A draft from several passages hides that they disagree: it gives one answer, or joins several. No vote decides between
+documents, since in an attack the false ones are the majority.
 """
 
 from collections.abc import Mapping, Sequence
@@ -32,8 +32,8 @@ async def compare_answers(state: SelfRAGState, services: Services, runtime: Runt
     """Group the answers of single documents by agreement, the draft's first; two or more groups are a conflict.
 
     A document that states the draft's first supported claim agrees, and is not asked for an answer. An answer
-    counts if its words stand together in the passage, and the critic finds them supported. Only answers that code can
-    tell apart differ: where that takes a reader, no conflict is reported.
+    counts if its words stand together in the passage, and the critic finds the answer supported. Answers differ only
+    if code can tell that they do: where only a human reader could tell, no conflict is reported.
     """
     question, best = standalone_question(state), state["best"]
     claim = next(filter(is_supported, best["claims"]), None) if best else None
@@ -86,7 +86,7 @@ def split_documents(
 
 
 async def brief_answer(passage: Passage, question: str, services: Services) -> Found | None:
-    """Answer from one passage; return the passage, the answer and its quote, or None if it does not stand there."""
+    """Answer from one passage; return passage, answer and quote, or None if the passage lacks the answer's words."""
     try:
         reply = await services.generator.write(
             BRIEF_ANSWER, max_tokens=MAX_TOKENS, hidden=True, question=as_data(question), passage=readable(passage)
@@ -113,7 +113,7 @@ async def checked_answer(found: Found, question: str, services: Services, contex
 def grouped(
     answers: Sequence[DocumentAnswer], question: str, passages: Sequence[Passage]
 ) -> list[list[DocumentAnswer]]:
-    """Group the answers that agree; each group excludes all others.
+    """Group the answers that agree; answers of two groups exclude each other.
 
     An answer is left out if no passage of its document has a name of the question, or if code cannot tell whether it
     agrees with an earlier group.

@@ -1,4 +1,4 @@
-"""Run calls concurrently, and long text rules off the event loop."""
+"""Run calls concurrently, and rules over long texts off the event loop."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence

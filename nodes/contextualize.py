@@ -31,8 +31,8 @@ ASKS = re.compile(r"[?？]\W*$")
 async def contextualize(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
     """Set ``standalone``: a person's correction, the question if it stands alone, else the question completed.
 
-    Code puts earlier ones before it. With ``follow_ups`` ``rewrite`` the model rewrites it instead, unless that
-    fails. Earlier answers are read only here, to resolve references: nothing is checked against them.
+    Code completes a question by putting earlier ones before it; with ``follow_ups`` ``rewrite`` the model rewrites it,
+    unless the model fails. Earlier answers are read only here, to resolve references: no claim is checked against them.
     """
     question, conversation = state["question"], state["conversation"]
     leaning, before = leans(question), leaned_on(conversation)
@@ -60,7 +60,7 @@ async def _rewritten(question: str, conversation: Sequence[Turn], services: Serv
 
 
 def shown(conversation: Sequence[Turn]) -> str:
-    """Render the last questions, and the answers of the last two that were answered, each between delimiters."""
+    """Render the last questions and, of the last two turns, the answers if there were any, each between delimiters."""
     last = conversation[-MOST_SHOWN:]
     lines = []
     for number, turn in enumerate(last):

@@ -45,15 +45,14 @@ async def decide(state: SelfRAGState, services: Services, runtime: Runtime[Conte
 
 
 async def _routed(state: SelfRAGState, services: Services, context: Context) -> dict[str, Any]:
-    """Choose the route: by the critic in mode ``adaptive``, else as the mode says. The search is begun here.
+    """Choose the route: by the critic in mode ``adaptive``, else as the mode says. Prefetch the search meanwhile.
 
-    A follow-up to a question that the documents answered is searched for without the critic, which takes "With what?"
-    for a question that needs no documents. A question that brings its premises with it is direct, whatever the
-    documents hold. The critic mistakes a question that first describes a person's situation for a request
-    to edit a text, or for small talk: where the question rules that out, it is searched for. If a threshold and a
-    regression were fitted, the search counts: a question very near to a passage is searched for without the critic, and
-    otherwise the nearness shifts the critic's verdict. If that overrules a critic that chose a direct answer, such an
-    answer is the fallback.
+    Two kinds of question are *retrieve* without the critic: a follow-up to an answer from documents, since the critic
+    takes "With what?" for small talk or the like; and one whose cosine with a passage reaches the threshold ``near``. A
+    question that states its own premises is *direct*, whatever the documents hold. The critic mistakes a question that
+    first describes a person's situation for a request to edit a text, or for small talk: if the words of the question
+    rule this out, it is *retrieve*. Where a regression was fitted, the similarity of the passages found shifts the
+    critic's verdict. If the shift turns *direct* into *retrieve*, a direct answer is the fallback.
     """
     ahead = services.retriever if isinstance(services.retriever, PrefetchingRetriever) else None  # as in the graph
     if ahead and context.mode != "never":
@@ -107,7 +106,7 @@ def _decided(verdict: Verdict) -> dict[str, Any]:
 async def _search_features(
     state: SelfRAGState, services: Services, ahead: PrefetchingRetriever | None, context: Context
 ) -> dict[str, float] | None:
-    """Return the search's features for the route; None if nothing was fitted for them, or the search failed."""
+    """Return the search's features for the route; None if no regression or threshold is set, or the search failed."""
     if ahead is None or (services.fits.route is None and context.effective_thresholds.near > 1):
         return None
     search = searches_of(state, context.k)[0]

@@ -14,7 +14,7 @@ from run.state import SelfRAGState, standalone_question
 
 
 async def direct_generate(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
-    """Write one draft without citations; one that declines is not worth a rating."""
+    """Write one draft without citations; a draft that declines to answer is not rated."""
     text = await services.generator.write(
         DIRECT_GENERATE,
         max_tokens=runtime.context.answer_tokens or MAX_TOKENS,

@@ -90,7 +90,7 @@ def with_notes(
     numbers: bool = False,
 ) -> str:
     """Return an answer followed by its notes: the name of what the question describes, conditions, how far a document
-    was read, what was left out, what other documents say, and the query behind it.
+    was read, what was left out, what other documents say, and the query over a table.
     """
     wording, subject = wording_of(state["question"]), state.get("subject")
     quoted = [quote for claim in best["claims"] for quote in quotes_of(claim)]
@@ -113,8 +113,8 @@ def with_notes(
 def sentence(question: str, outcome: Outcome, reason: StopReason, best: Candidate | None = None) -> str:
     """Write the sentence that says that there is no answer, and why, in the question's language.
 
-    Where the documents support a part of the ``best`` candidate, which hard constraints still refuse, it names the
-    claim that failed.
+    If the documents support some claims of the ``best`` candidate, but hard constraints refuse it, the sentence names
+    the claim that failed.
     """
     asked, wording = shortened(question, 200), wording_of(question)
     if reason in ("claims_unsupported", "fallback") and best and any(map(is_supported, best["claims"])):
@@ -129,7 +129,7 @@ def sentence(question: str, outcome: Outcome, reason: StopReason, best: Candidat
 
 
 def nearest_to(state: SelfRAGState) -> list[str]:
-    """Return notes on the sentence of the most relevant passage that is nearest to the question, and its conditions.
+    """Return notes that quote, from the most relevant passage, the sentence nearest to the question and its conditions.
 
     There are none if no passage is relevant, or for a table: one row of it would mislead.
     """

@@ -25,14 +25,14 @@ NOT_GRADED = Verdict(
 
 
 async def grade_documents(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
-    """Grade all passages concurrently, each unabridged; one graded for an earlier query keeps its verdict.
+    """Grade all passages concurrently, each unabridged; a passage graded for an earlier query keeps its verdict.
 
-    In the search for the question itself, passages that cannot matter are not graded. In a search for a rewritten
-    query all are, including those left out before: the first search led to no answer, so its comparisons count for
-    little. If no passage is relevant by itself, or the relevant ones led to no answer, pairs that a name links are
-    graded, since an answer may rest on two places, but not again after a table query. At most ``k`` passages are
-    relevant: those of this search first, then by score. If none reaches the threshold ``pursued``, there is one more
-    draft at most, and no more search except for the name of what the question describes.
+    After the search for the question itself, passages that the search shows to be unlikely are not graded. After a
+    search for a rewritten query all are graded, also those skipped before, because the first search led to no answer.
+    If no passage is relevant by itself, or the relevant ones led to no answer, pairs of passages that share a name are
+    graded, since an answer may rest on two places; but not again after a table query. At most ``k`` passages are
+    relevant: those of this search first, then by score. If no score reaches the threshold ``pursued``, there is one
+    more draft at most, and no more search except for the name of what the question describes.
     """
     context = runtime.context
     known = {name: one for name, one in state["verdicts"].items() if one != NOT_GRADED and one["label"] != UNKNOWN}
@@ -137,7 +137,7 @@ def when_to_name(state: SelfRAGState, verdicts: Mapping[str, Verdict]) -> Naming
 
 
 def unlikely_ids(state: SelfRAGState, services: Services, context: Context) -> set[str]:
-    """Return the ids of the passages not worth a call; none unless the search was for the question itself."""
+    """Return the ids of passages too unlikely to be graded; none unless the search was for the question itself."""
     if state["searched"] > 1 or is_joined(state) or asks_for_more(state):
         return set()
     thresholds = context.effective_thresholds

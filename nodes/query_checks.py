@@ -43,19 +43,19 @@ QUOTE = "'"
 
 
 class Named(NamedTuple):
-    """The texts of a table that a question names, with the key of their column, and the question's other words."""
+    """The text cells of a table that a question names, each with the key of its column; ``rest`` is the other words."""
 
     cells: dict[str, str]
     rest: str
 
     @property
     def are_compared(self) -> bool:
-        """Whether two of the texts are of one column, as in "Which is older, A or B?"."""
+        """Whether two of the cells are in one column, as in "Which is older, A or B?"."""
         return len(set(self.cells.values())) < len(self.cells)
 
     @property
     def compared_by(self) -> str:
-        """The key of the column that has most of the texts."""
+        """The key of the column that has most of the cells."""
         return Counter(self.cells.values()).most_common(1)[0][0]
 
 
@@ -71,9 +71,9 @@ def hint(table: Table, question: str, named: Named) -> str:
 
 
 def figure_of(table: Table, question: str, query: str) -> str:
-    """Return the key of the number column that the question names best, else of the only one in the query, or "".
+    """Return the key of the number column that the question names best or, in doubt, of the only one in the query.
 
-    A query that computes a mean has none.
+    "" if there is none, or the query computes a mean.
     """
     outside, asked = TEXT.sub("", query.casefold()), beginnings(question)
     shared = {one.key: len(beginnings(one.name) & asked) for one in table.columns if one.kind == "number"}
@@ -104,7 +104,7 @@ def _of_compared(named: Named, shown: str) -> str:
 def tried(table: Table, query: str, question: str, named: Named) -> tuple[str, Found]:
     """Return the query, corrected where the question tells how, and its result.
 
-    Raises `QueryError` if it fails, or its result cannot be what the question asks for.
+    Raises `QueryError` if the query fails, or its result cannot be what the question asks for.
     """
     query = of_named_rows(table, named.cells, of_counted(table, question, query))
     if figure := figure_of(table, question, query):
@@ -140,7 +140,7 @@ def named_cells(table: Table, question: str) -> Named:
 
 
 def implied_cells(table: Table, question: str) -> Iterator[str]:
-    """Yield the cells of columns with two values, such as yes and no, whose names are in the question."""
+    """Yield the two cell values of each column that has just two, such as yes and no, and that the question names."""
     asked = beginnings(question)
     for index, column in enumerate(table.columns):
         if column.kind == "text" and len(cells := table.frequent_cells(index)) == 2 and beginnings(column.name) & asked:
@@ -196,7 +196,7 @@ def named_columns(table: Table, question: str) -> list[str]:
 
 
 def added(question: str, query: str, *implied: str) -> str:
-    """Say which text the query compares with that is not in the question or ``implied``; words only in English."""
+    """Say which text in the query is not in the question or ``implied``; words in English questions only."""
     asked = {word[:BEGINNING] for word in WORD.findall(question.casefold())}
     figures = {int(one) for one in stems(question) | plain_figures(question) if one.isdecimal()}
     for text in TEXT.findall(query):

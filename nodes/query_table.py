@@ -34,7 +34,7 @@ async def query_table(state: SelfRAGState, services: Services, runtime: Runtime[
     """Draft the result of the query: each row of it is a claim that quotes the rows of the table it rests on.
 
     Without a good query the passages are graded instead. A question that counts, adds up or compares is not answered
-    from some of the rows: they are left out or, if one is the best passage, the run ends.
+    from some of the rows: the rows are left out or, if a row is the best passage, the run ends.
     """
     question, within = standalone_question(state), cast("TableFound", state["table"])
     table = await cast("PrefetchingRetriever", services.retriever).table_of(within["source"], within["number"])

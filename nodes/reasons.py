@@ -50,7 +50,7 @@ def with_reason(verdict: Verdict, reason: str) -> Verdict:
 
 
 def _strays(reason: str, choice: Choice, inputs: Mapping[str, Any]) -> bool:
-    """True if the reason has a word of the choice's examples that the inputs do not have: a small model mixes them."""
+    """True if the reason has words of the prompt's examples that the inputs lack: a small model confuses the two."""
     blank = dict.fromkeys(choice.messages.input_variables, "")
     system, *examples, _ = (one.text for one in choice.messages.format_messages(**blank))
     known = [system, *choice.reasons.values(), *inputs.values()]
@@ -79,9 +79,9 @@ def of_relevance(label: str, question: str, passage: Passage) -> str | None:
 
 
 def of_support(label: str, claim: str, quote: Quote, passages: Sequence[Passage]) -> tuple[str | None, str | None]:
-    """Return the reason for a verdict on a claim, and another for a critic that gives none; each may be None.
+    """Return a reason for a verdict on a claim, and a second one for when the critic is asked and gives none.
 
-    The first is what a passage says, or which words of the claim none contains; None where only the critic knows it.
+    The first is what a passage says, or which words of the claim no passage has; None if the critic must be asked.
     """
     text = next(passage["text"] for passage in passages if passage["id"] == quote["passage"])
     said = quoted(text[quote["start"] : quote["end"]])

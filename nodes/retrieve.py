@@ -44,11 +44,11 @@ async def retrieve(state: SelfRAGState, services: Services, runtime: Runtime[Con
     """Find at most ``k`` passages for the last query, best first.
 
     Passages of earlier searches that were judged relevant, or could not be judged, are kept and come first: an answer
-    may rest on two places. In a conversation a question that was not rewritten is first searched for both as it is and
-    joined with earlier ones. A document asked for as a whole is read in its order instead. Each thing that a question
-    compares is searched for by itself, or is a document that is found. A table is queried if one of its rows is the
-    best passage; for a question that compares or filters also if half of the passages are rows, or if the texts give no
-    answer. Rows below texts are left out if only all rows can answer the question.
+    may rest on two places. In a conversation, a question that was not rewritten is searched for twice: by itself, and
+    joined with earlier ones. "Summarise lease.pdf" reads this document in its order instead. For a comparison each of
+    the things is searched for; "the two offers" are two of the documents found. A table is queried if one of its rows
+    is the best passage; for a question that compares or filters also if half of the passages are rows, or if the texts
+    give no answer. In this last case rows are left out if the question needs all rows of the table.
     """
     context = runtime.context
     if state.get("length") == "long" and not state["searched"]:
@@ -129,10 +129,10 @@ async def _by_thing(state: SelfRAGState, services: Services, context: Context) -
 
 
 async def _of_thing(thing: str, things: Sequence[str], by: str, services: Services, context: Context) -> list[Passage]:
-    """Return the best passages on a thing, its share of ``k``.
+    """Return the best passages on a thing, found with the points of comparison ``by``: its share of ``k``.
 
-    If the thing is a file name, or documents that are found are named after it and no other of the ``things``, only
-    passages of these are returned.
+    If the thing is a file name, only passages of that file are returned. If the names of some documents have a word of
+    this thing and of no other, only their passages are.
     """
     found = await documents_for(Search(f"{thing} {by}".strip(), DEPTH * context.k), services, context)
     passages = list(map(as_passage, found))
@@ -187,7 +187,7 @@ def table_of(tables: Sequence[tuple[str, int] | None]) -> TableFound | None:
 
 
 def _table(document: Document) -> tuple[str, int] | None:
-    """Return the source and number of the table whose rows are most of a passage."""
+    """Return the source and number of the table whose rows are most of a passage; None if there is none."""
     sizes: Counter[int] = Counter()
     for table, _, start, middle, end in document.metadata.get(CELLS) or ():
         if end - middle > LONGEST_IN_ROW:
@@ -202,7 +202,7 @@ def _table(document: Document) -> tuple[str, int] | None:
 def searches_of(state: SelfRAGState, k: int) -> list[Search]:
     """Return the next searches: the last query and, at first in a conversation, the question joined with earlier ones.
 
-    The joined one mostly reorders what the question finds by itself, so that the question may change the subject.
+    The joined question weighs less: it mostly reorders passages, so that a question may also change the subject.
     """
     query = state["queries"][-1]
     before = leaned_on(state.get("conversation") or [])

@@ -26,9 +26,9 @@ LABEL = re.compile(r"^(?:new |search |rewritten |other )*query\s*:\s*", re.IGNOR
 async def rewrite_query(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
     """Add a query that was not tried yet; if there is none, no rewrites are left.
 
-    If the question describes its subject, and a passage names that, the query is the question with the name in place of
-    the description, and the run goes on with it. Else the model writes one from what is known and what is missing,
-    unless ``rewriting`` is "names".
+    If the question describes its subject, and a passage names the subject, the query is the question with the name in
+    place of the description; the run goes on with this question. Else the model writes a query from what is known and
+    what is missing, unless ``rewriting`` is "names".
     """
     tried, question = state["queries"], standalone_question(state)
     if state.get("describes"):
@@ -75,7 +75,7 @@ async def written_query(state: SelfRAGState, services: Services) -> str:
 
 
 def known_so_far(state: SelfRAGState) -> str:
-    """Return the nearest sentence of each relevant passage and the question's words that none has, as lines; or ""."""
+    """Return prompt lines: what relevant passages say on the question, and its words that none of them has; or ""."""
     question = standalone_question(state)
     known = [one for one in state["passages"] if one["id"] in state["relevant"]][:MOST_KNOWN]
     lines = [sentence_for(question, passage) for passage in known]

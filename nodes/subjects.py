@@ -1,4 +1,4 @@
-"""Find the name of what a question only describes: the first of its two places."""
+"""Find the name of a subject that the question only describes, such as "the leader of the Skarvik survey"."""
 
 from core.errors import ModelError
 from core.types import Subject
@@ -17,7 +17,7 @@ MOST_TRIED = 2  # passages that may have the name
 
 
 async def description_of(question: str, services: Services) -> tuple[int, int] | None:
-    """Let the model find the span in which the question describes its subject; None if there is none, or it fails."""
+    """Let the model find the span in which the question describes its subject; None if it finds none or fails."""
     given = as_data(question)
     try:
         reply = await services.generator.write(DESCRIBED, max_tokens=MAX_TOKENS, hidden=True, question=given)
@@ -37,7 +37,7 @@ async def subject_of(question: str, span: tuple[int, int], services: Services, c
 async def _named(question: str, span: tuple[int, int], services: Services, context: Context) -> Subject | None:
     """Return what the span of the question describes, by the first passage that names it; None if none surely does.
 
-    It takes a search, the grades of its passages, a short answer from the best, and the critic's check of that.
+    It takes a search, the grades of its passages, a short answer from the best, and the critic's check of this answer.
     """
     start, end = span
     asked = wording_of(question).who_or_what.format(described=question[start:end])

@@ -44,7 +44,7 @@ class Choice:
         return reply.strip().strip("\"'`.*,:;!()[]").casefold()
 
     def apply_threshold(self, verdict: Verdict, threshold: float) -> Verdict:
-        """Return the verdict relabelled by its score; an unknown one, or without a ``positive`` label, as it is."""
+        """Return the verdict relabelled by its score; unchanged if unknown, or if no label is ``positive``."""
         if verdict["label"] == UNKNOWN or self.positive is None:
             return verdict
         negative = next(label for label in self.labels if label != self.positive)

@@ -1,4 +1,4 @@
-"""Find the words with which a question describes what it does not name."""
+"""Find the words with which a question describes its subject, such as "the firm that bought Delmer Foods"."""
 
 from langchain_core.prompts import ChatPromptTemplate
 

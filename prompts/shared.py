@@ -20,7 +20,7 @@ FIXED = ChatPromptTemplate.from_messages([SYSTEM, *EXAMPLES, ("human", "{passage
 
 
 def with_all_examples(messages: Sequence[BaseMessage]) -> Sequence[BaseMessage]:
-    """Replace the examples of a prompt of the conversation by those of all its tasks; return any other as it is."""
+    """Replace the examples of a prompt in `prompts.conversation` by those of all its tasks; keep other prompts."""
     if messages[0].text != SYSTEM.text:
         return messages
     return [SYSTEM, *EXAMPLES, *(one for one in messages[1:] if one.id != EXAMPLE)]

@@ -149,7 +149,7 @@ def weakest(claims: Sequence[Claim]) -> Claim:
 
 
 def support_level(claim: Claim) -> SupportLevel:
-    """Return the claim's support; one that could not be checked has none."""
+    """Return the claim's support: "no" for a claim that could not be checked."""
     return LEVELS.get(claim["verdict"]["label"], "no")
 
 
@@ -187,9 +187,9 @@ def outcome_of(state: SelfRAGState, context: Context) -> tuple[Outcome, StopReas
 
 
 def failure_of(state: SelfRAGState) -> str | None:
-    """Return the model's failure that makes an abstention unfounded; None if there is none, or a limit came first.
+    """Return the failure of a model call that an abstention may be due to; None without one, or if a limit came first.
 
-    One missing verdict or draft is enough: it may have been the one that mattered.
+    One missing verdict or draft is enough: it may have been decisive.
     """
     if state["stops"]:
         return state["stops"][0]["failure"]
@@ -277,7 +277,7 @@ def _why_not(one: CandidateRecord, best: Candidate, outcome: Outcome, constraint
 
 
 def _fault(one: CandidateRecord, constraints: Constraints) -> str | None:
-    """Return why a candidate could not be an answer without marks, whatever its rank; None if it could."""
+    """Return why a candidate, whatever its rank, could not be an answer without marked claims; None if it could."""
     if not one["passages"] and (one["declined"] or not useful(one)):
         return "It was written without documents, and does not give what is asked."
     if one["declined"]:

@@ -101,18 +101,18 @@ class Context(BaseModel, frozen=True, extra="forbid"):
 
     ``constraints`` are the paper's. With soft ones the verdicts on a candidate weigh in its score, and unsupported
     claims are marked. With hard ones a candidate with an unsupported claim, or rated below 3, is never the answer.
-    ``caution`` replaces the threshold ``supported``, and ``relevant`` if that is higher. ``scoring`` ranks candidates
-    by the paper's weighted sum, or by support before usefulness. ``fallback`` says what follows if no passage is
-    relevant and no rewrite is left: to abstain, to answer without documents, or to draft from the best passages anyway.
+    ``caution`` replaces the threshold ``supported``, and caps ``relevant``. ``scoring`` ranks candidates by the paper's
+    weighted sum, or by support before usefulness. ``fallback`` says what follows if no passage is relevant and no
+    rewrite is left: to abstain, to answer without documents, or to draft from the best passages anyway.
     With ``conflicts`` each document that may contradict the draft is asked by itself, and differing answers are shown.
     ``temperature`` and ``answer_tokens`` are for drafts; None means 0, if the model takes a temperature, and the
     prompt's own length. ``filter`` holds for every search, also after a resumption; the retriever must accept it.
 
     ``rewriting``, ``ratings`` and ``follow_ups`` default to what was measured to be worth its calls with the model.
     With ``rewriting`` ``names`` the only other query has a name in place of the question's description; with ``model``
-    the model may write one. With ``ratings`` ``direct`` only drafts without documents are rated for usefulness. A
-    question that leans on earlier ones is searched for as it is and joined with them (``search``), or rewritten by the
-    model (``rewrite``).
+    the model may write others. With ``ratings`` ``direct`` only drafts without documents are rated for usefulness. With
+    ``follow_ups`` ``search`` a question that leans on earlier ones is searched for both as it is and joined with these;
+    with ``rewrite`` the model rewrites it.
 
     A ``length`` of None is long where the question asks for a summary, a comparison, a list or a report. A long answer
     is written from ``beam`` passages at a time, each by itself.
@@ -205,7 +205,7 @@ class Services:
     def completed(self, context: Context | None, length: Length | None = None) -> Context:
         """Return the context with every setting filled in; LangGraph passes None if the caller gave no context.
 
-        A long answer gets larger limits, except those that the caller set, and a ``k`` of at least a passage a segment.
+        A long answer gets larger limits, except those that the caller set, and at least one passage (``k``) a segment.
         """
         context = context or Context()
         limits = _filled(context.limits, self.limits.of_a_long_answer() if length == "long" else self.limits)

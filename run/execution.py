@@ -111,7 +111,7 @@ class Execution:
     def close(self) -> None:
         """Cancel an unused prefetch, release the run and end the span; on the event loop that runs the nodes.
 
-        The run is released because a pooled connection keeps the context in which it was opened, and so this object.
+        The run is released because a pooled connection keeps the context in which it was opened, with this object.
         """
         run, self.run = self.run, None
         if run:

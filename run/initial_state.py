@@ -1,4 +1,4 @@
-"""The state in which a question begins: its input checked, and all that the thread's last question left reset."""
+"""The state in which a question begins: the input is checked, and what the thread's last question left is reset."""
 
 import uuid
 from collections.abc import Sequence

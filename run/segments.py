@@ -26,14 +26,14 @@ AS_BEFORE = 0.8  # a sentence is not new if one of the answer has this share of 
 
 
 class Accepted(NamedTuple):
-    """What is in the answer after a round, and the sentences left out because no passage surely supports them."""
+    """The answer's segments after a round, and the sentences left out because no passage surely supports them."""
 
     segments: list[Segment]
     left_out: list[str]
 
 
 def accepted_in(state: SelfRAGState, context: Context) -> Accepted:
-    """Return the segments with what this round's drafts add, by score, or for a whole document in its order.
+    """Return the answer's segments and what this round's drafts add: by score, or for a whole document in its order.
 
     A sentence is taken if it is new and surely supported in full. The others are left out and not redrafted, which
     brought nothing (docs/decisions.md). Of a comparison, cells are taken.
@@ -55,7 +55,8 @@ def accepted_in(state: SelfRAGState, context: Context) -> Accepted:
 def _table_of(state: SelfRAGState, things: Sequence[str], least: float, context: Context) -> Accepted:
     """Return a comparison with those cells of this round's draft that are surely supported.
 
-    A cell that was asked for by itself must not leave out a condition: half of those that did missed the point.
+    In the second round, where each cell is asked for by itself, a cell is left out too if it lacks a condition that its
+    passage states: half of such cells missed the point.
     """
     again = len(state["drafted"]) > 1
     segments = list(state.get("segments", []))
@@ -91,9 +92,9 @@ def drafted_cells(draft: Draft, state: SelfRAGState, context: Context) -> list[C
 
 
 def missing_cells(state: SelfRAGState, context: Context) -> list[Cell]:
-    """Return the cells, without text, that a comparison lacks after its first draft; each is asked for by itself.
+    """Return the cells that a comparison lacks after its first draft, with empty texts; each will get its own question.
 
-    A point that the question names, and no row of the draft is about, is a missing row.
+    All cells of a point are missing if the question names the point and no row of the draft is about it.
     """
     things, most = things_of(state), most_segments(state, context)
     if len(state["drafted"]) != 1 or not things:
@@ -115,7 +116,7 @@ def is_sure(claim: Claim, least: float) -> bool:
 def new_claims(claims: Iterable[Claim], segments: Iterable[Segment], least: float) -> list[Claim]:
     """Return the claims that are surely supported in full and say something new.
 
-    A claim that refers to a sentence which is left out is left out too: nobody would know what it speaks of.
+    If a claim's context is a sentence that was left out, the claim is left out too: nobody would understand it.
     """
     said = [claim["text"] for segment in segments for claim in segment["claims"]]
     taken: list[Claim] = []

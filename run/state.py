@@ -86,7 +86,7 @@ def standalone_question(state: SelfRAGState) -> str:
 
 
 def question_alone(state: SelfRAGState) -> str:
-    """Return the standalone question; if that only joins it with earlier ones, the question without them."""
+    """Return the question as it was asked if it was only joined with earlier ones, else the standalone question."""
     return state["question"] if is_joined(state) else standalone_question(state)
 
 

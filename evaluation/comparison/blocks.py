@@ -47,14 +47,14 @@ class Bullets(NamedTuple):
 
 
 class Sides(NamedTuple):
-    """Rows of a label and what each of two systems has there."""
+    """A table of two systems: each row is a label, the first system's text and the second's."""
 
     names: tuple[str, str]
     rows: Sequence[tuple[str, str, str]]
 
 
 class Passages(NamedTuple):
-    """Passages in full, each under a line that says where it stands and who read it."""
+    """Passages in full, each under a line with its place and what each system made of it: "self-rag: relevant 0.96"."""
 
     title: str
     items: Sequence[tuple[str, str]]
@@ -83,7 +83,7 @@ def question_blocks(one: Comparison, judge: str, *, passages: bool = True) -> li
 
 
 def overall_blocks(compared: ComparedSet) -> list[Block]:
-    """Return the analysis of a set: what was computed, then the model's text; nothing without a set."""
+    """Return the analysis of a set: what was computed, then the model's text; an empty list for a single question."""
     if compared.name is None:
         return []
     found: list[Block] = [Heading(f"Overall: {compared.name}", 2)]
@@ -110,7 +110,7 @@ def _cells(one: Comparison, record: Record) -> dict[str, str]:
 
 
 def _passages(one: Comparison) -> list[tuple[str, str]]:
-    """Return every passage that a system found, each once, under where it stands and what each system made of it."""
+    """Return every passage that a system found, each once, as the items of `Passages`: the line above and the text."""
     heads: dict[str, list[str]] = {}
     for record in one.records:
         for seen in record["seen"]:

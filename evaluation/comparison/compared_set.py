@@ -1,6 +1,6 @@
 """Compare the records of two systems, of one question or of a set, and let the chat model write about a set's figures.
 
-Its text stands only where it prefers the same in both orders of the systems.
+The model writes once with each system named first. Its text is used only if it prefers the same system both times.
 """
 
 import re
@@ -46,8 +46,8 @@ ANALYSE = ChatPromptTemplate.from_messages(
 class ComparedSet:
     """The comparisons in the order of the questions; ``name`` is None for a single question without a set.
 
-    ``judge`` is the name of the chat model that compares, and ``summed_up`` what it says of a set in both orders of the
-    systems: the reasons are its texts.
+    ``judge`` is the name of the chat model that compares. ``summed_up`` has its two opinions on the set's figures, one
+    for each order of the systems; the ``reason`` of an opinion is the model's text.
     """
 
     name: str | None
@@ -57,7 +57,7 @@ class ComparedSet:
 
     @property
     def left_out(self) -> str | None:
-        """Return a sentence on why the model's text about the set does not stand; None if it does, or there is none."""
+        """Return a sentence on why the model's text about the set is not used; None if it is, or there is no text."""
         why = LEFT_OUT.get(self.summed_up.preference) if self.summed_up else None
         return f"The model's own text is left out: {why}." if why else None
 
@@ -113,7 +113,7 @@ async def compare_all(
 
 
 async def sum_up(judge: Judge, name: str, comparisons: Sequence[Comparison]) -> Pair:
-    """Let the model conclude from a set's figures, with the systems in both orders. Raises `ModelError`."""
+    """Let the model write about a set's figures twice, once with each system named first. Raises `ModelError`."""
     found = figures(shared(comparisons))
     opinions = await _written(judge, found, OURS, BASELINE), await _written(judge, found, BASELINE, OURS)
     return Pair(name, OURS, BASELINE, opinions)

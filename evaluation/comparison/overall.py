@@ -136,7 +136,7 @@ def _advice(group: Group, known: Sequence[Comparison]) -> str:
 
 
 def preference_lines(known: Sequence[Comparison]) -> list[str]:
-    """Count the model's preferences, and apart from these every pair on which it gave none."""
+    """Count the model's preferences, and separately the pairs on which it gave none."""
     pairs = [one.judged for one in known if one.judged]
     lines = judge_lines(pairs)
     if len(pairs) < len(known):

@@ -1,4 +1,4 @@
-"""Read a question set in any known format, recognised by its content, and select what is asked of it."""
+"""Read a question set in any known format, recognised by its content, and select the questions to ask."""
 
 import json
 import os
@@ -30,8 +30,8 @@ Paragraphs = tuple[int, int]
 def load(path: Path, documents: Path, paragraphs: Paragraphs | None = None) -> Dataset:
     """Load the examples of a file: SQuAD JSON, JSONL, a JSON list, or a table of separated values.
 
-    SQuAD paragraphs are written as text files into the folder ``documents``; ``paragraphs``, first and last, counting
-    from 1, selects those whose questions are asked. The paths in a field ``docs`` are relative to the file's folder.
+    SQuAD paragraphs are written as text files into the folder ``documents``; ``paragraphs`` is the first and the last
+    whose questions are asked, counted from 1. The paths in a field ``docs`` are relative to the file's folder.
     Raises `RequestError` with file, place and remedy.
     """
     name, text = shown(path.name), _text_of(path)
@@ -78,7 +78,7 @@ def select(
 def name_of(path: Path, paragraphs: Paragraphs | None = None) -> str:
     """Return the name of the dataset and of its folder: the file's, with the range of paragraphs if one was chosen.
 
-    A name that cannot be a folder's, or that could control a terminal, is replaced by one that is just as unique.
+    A name that cannot be a folder's, or that has control characters, is replaced by a safe one with a hash of it.
     """
     name = path.stem + ("-{}-{}".format(*paragraphs) if paragraphs else "")
     if name not in ("", ".", "..") and not UNSAFE_CHARACTERS.search(name) and len(os.fsencode(name)) <= LONGEST_NAME:

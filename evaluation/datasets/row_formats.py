@@ -27,7 +27,7 @@ _REPR.maxstring = _REPR.maxother = _REPR.maxlong = 60
 
 
 class _FieldError(Exception):
-    """A field has an invalid value; the message completes a sentence that begins with its place."""
+    """A field has an invalid value; the message follows the row's place: "the field question is missing …"."""
 
 
 def read_rows(name: str, rows: Sequence[Row]) -> tuple[tuple[Example, ...], tuple[str, ...]]:
@@ -88,7 +88,7 @@ def rows_of_csv(name: str, text: str) -> list[Row]:
 def with_id(id_: str, used: dict[str, int]) -> str:
     """Return ``id_``, with a number appended if it is taken, and mark it as taken.
 
-    ``used`` maps each id to the last number appended to it, so that a thousand equal ids take a thousand steps.
+    ``used`` maps each id to the last number appended to it, so that the next free number is found at once.
     """
     free, number = id_, used.get(id_, 1)
     while free in used:

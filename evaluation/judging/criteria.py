@@ -38,7 +38,7 @@ def opinion_of(reply: str, systems: Mapping[str, str], failure: str | None = Non
 
 
 def fields_of(reply: str) -> dict[str, str]:
-    """Return the fields of a reply by name, the first of each; none for a reply in another form."""
+    """Return the fields of a reply by name, the first of repeated ones; empty for a reply in another form."""
     found: dict[str, str] = {}
     for name, value in FIELD.findall(reply):
         found.setdefault(name.lower(), value.strip(' \t"*_,'))

@@ -1,4 +1,4 @@
-"""Judge answers and what they were written from with a model: the metrics of RAGAS, and pairs in both orders."""
+"""Let a model judge answers and the passages behind them: by the metrics of RAGAS, and by comparing two answers."""
 
 import asyncio
 import re
@@ -43,7 +43,7 @@ async def judge_records(
     *,
     concurrency: int = CONCURRENCY,
 ) -> Judgements:
-    """Judge every record that has no error, and self-rag against each other system.
+    """Judge every record that has no error, and compare self-rag with each of the other systems.
 
     ``embed`` maps texts to rows of an array. Replies are appended to ``store_path`` (JSONL) and reused. ``progress``
     receives the number of judgements done and their total. A judgement that the model failed to give is None, and asked
@@ -95,7 +95,7 @@ async def judge_records(
 class Judge:
     """A judge that asks the critic and the generator of ``services``, each question once.
 
-    It counts the questions ``asked``, how many it left ``unanswered``, and the ``reason`` of the last of these.
+    It counts the questions ``asked`` and those left ``unanswered``; ``reason`` says why the last was left unanswered.
     """
 
     services: Services
@@ -121,12 +121,12 @@ class Judge:
         return await self._supported("faithfulness", record, passages, answer_of(record))
 
     async def recall(self, example: Example, record: Record) -> float | None:
-        """Return RAGAS' context recall: |claims of the reference that what was read fully supports| / |its claims|."""
+        """Return RAGAS' context recall: the share of the reference's claims that the read passages fully support."""
         passages = _passages(seen["text"] for seen in read_by(record))
         return await self._supported("context recall", record, passages, reference_of(example) or "")
 
     async def useful(self, example: Example, record: Record) -> list[bool] | None:
-        """Judge whether each passage that was read helps to arrive at the reference; None without all verdicts."""
+        """Judge whether each passage that was read helps to arrive at the reference; None if a verdict is missing."""
         inputs = {"question": as_data(example.question), "reference": as_data(reference_of(example) or "")}
         about = {"kind": "context precision", "example": record["example"]}
         labels = [
@@ -158,7 +158,7 @@ class Judge:
         return [line for line in lines if line][:QUESTIONS_EACH] or None
 
     async def pair(self, one: Record, other: Record, references: Sequence[str] = ()) -> Pair:
-        """Compare two answers on the criteria in both orders; identical ones without a call."""
+        """Compare two answers on the criteria in both orders; identical answers need no call."""
         found = Pair(one["example"], one["system"], other["system"])
         if shown(one) == shown(other):
             return found
@@ -182,7 +182,7 @@ class Judge:
     async def write(
         self, prompt: ChatPromptTemplate, about: Mapping[str, Any], max_tokens: int, **inputs: Any
     ) -> tuple[str, str | None]:
-        """Return what the generator writes, an empty text and the error if it fails or refuses."""
+        """Return what the generator writes, and None; or, if it fails or refuses, an empty text and the error."""
         failure: str | None = None
 
         async def ask() -> str | None:
@@ -229,12 +229,12 @@ def passages_of(*records: Record) -> list[Passage]:
 
 
 def reference_of(example: Example) -> str | None:
-    """Return the reference that passages are judged by, the first; None for an unanswerable example or without one."""
+    """Return the first reference, by which passages are judged; None if the example is unanswerable or has none."""
     return example.references[0] if example.answerable and example.references else None
 
 
 def relevancies(embed: Embed, records: Sequence[Record], questions: Sequence[list[str] | None]) -> list[float | None]:
-    """Return RAGAS' answer relevancy: the mean cosine between the question and those generated from its answer.
+    """Return RAGAS' answer relevancy: the mean cosine of the question with questions generated from its answer.
 
     0 for an abstention, None if no question was generated.
     """

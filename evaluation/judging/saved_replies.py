@@ -16,7 +16,7 @@ from core.json_lines import append, open_lines, writing
 
 
 def key_of(model: str, messages: Sequence[BaseMessage]) -> str:
-    """Return the key of a question put to a model: a hash of its name and every word that it reads."""
+    """Return the key of a question put to a model: a hash of the model's name and every word of the question."""
     content = json.dumps([model, *([message.type, message.text] for message in messages)])
     return hashlib.sha256(content.encode()).hexdigest()[:32]
 

@@ -1,7 +1,7 @@
-"""Whether the answers since a calibration are still like those that it was fitted on.
+"""Test whether the answers since a calibration are still like the answers on which the calibration was fitted.
 
-Two tests, each at half of `ALARM`: of the confidence (two samples, Kolmogorov and Smirnov), and of how many of the
-judged answers are wrong (exact, one-sided). Made daily, they give one false alarm in a year on average at most.
+Two tests, each at the level `ALARM` / 2: of the distribution of the confidence (Kolmogorov-Smirnov), and of the share
+wrong of the answers that people judged (exact, one-sided). Made daily, they give at most one false alarm a year.
 """
 
 import math
@@ -18,7 +18,7 @@ FEWEST = 10  # answers on either side, below which the series of `same_distribut
 
 @dataclass(frozen=True)
 class Drift:
-    """Counts of the answers since the calibration (all, judged by people, judged not right), and the two alarms."""
+    """Counts of answers since the calibration; the alarms ``moved`` (confidence) and ``worse`` (share wrong)."""
 
     answers: int
     judged: int
@@ -45,7 +45,7 @@ class Drift:
 
 
 def drift(labelled: Sequence[float], since: Sequence[float], judged: int, wrong: int, risk: float) -> Drift:
-    """Compare the confidences on the labels with those ``since``, and the judgements with the calibrated ``risk``."""
+    """Compare the confidences in ``since`` with those in ``labelled``, and ``wrong`` / ``judged`` with ``risk``."""
     known = min(len(labelled), len(since)) >= FEWEST
     moved = known and same_distribution(labelled, since) < ALARM / 2
     least = 1 - highest_share(judged - wrong, judged, ALARM / 2) if judged else 0.0

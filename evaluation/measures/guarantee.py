@@ -22,12 +22,12 @@ def labels_needed(risk: float) -> int:
 
 
 def least_risk(answered: int) -> float:
-    """Return the least risk that so many right answers show, the inverse of `labels_needed`."""
+    """Return the least risk that ``answered`` answers show if all are right: the inverse of `labels_needed`."""
     return 1 - (1 - SURE) ** (1 / answered) if answered else 1.0
 
 
 def highest_risk(wrong: int, answered: int) -> float:
-    """Return the risk that is exceeded with a probability of 10 % at most (Clopper and Pearson 1934, one-sided)."""
+    """Return the upper bound of the risk at a probability of 90 % (Clopper and Pearson 1934, one-sided)."""
     return highest_share(wrong, answered, 1 - SURE) if answered else 1.0
 
 

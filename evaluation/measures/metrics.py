@@ -13,7 +13,7 @@ from evaluation.records import BASELINE, DISAGREED, IDENTICAL, NO_VERDICT, OURS,
 def summarise(
     examples: Sequence[Example], records: Sequence[Record], judgements: Judgements | None = None
 ) -> summary.Summary:
-    """Compute every metric with its interval; the last successful record of a system and example counts."""
+    """Compute every metric with its interval, from the last successful record of each system and example."""
     rows = rows_of(examples, records)
     judged = judgements or Judgements()
     terms = TERMS | terms_of_reading(judged)
@@ -94,21 +94,21 @@ def system_summary(
 
 
 def kept(row: Row, plain: Row | None) -> tuple[float, float] | None:
-    """Return terms of: right here too / right by plain; None without a label."""
+    """Return the terms of the share of plain's right answers that this system has right too; None without a label."""
     if plain is None or plain.scores.right is None or row.scores.right is None:
         return None
     return float(plain.scores.right and row.scores.right), float(plain.scores.right)
 
 
 def of_answers(above: Callable[[Scores], object], below: Callable[[Scores], object]) -> Terms:
-    """Return terms of a ratio of counts of the answers and abstentions that can be judged."""
+    """Return the terms of a ratio: how many labelled records satisfy ``above`` / how many satisfy ``below``."""
     return lambda row: (
         None if row.scores.right is None else (float(bool(above(row.scores))), float(bool(below(row.scores))))
     )
 
 
 def abstention(above: float, abstained: float, unanswerable: float) -> Terms:
-    """Return terms of precision, recall or F1, whose denominator weighs abstentions and unanswerable examples."""
+    """Return terms of ``above`` · TP / (``abstained`` · abstentions + ``unanswerable`` · unanswerable examples)."""
 
     def terms(row: Row) -> tuple[float, float] | None:
         if row.example.answerable is None:
@@ -140,7 +140,7 @@ TERMS: dict[str, Terms] = {
 
 
 def terms_of_reading(judged: Judgements) -> dict[str, Terms]:
-    """Return the terms of the metrics of what was read, and of faithfulness and relevancy, by code and by the judge."""
+    """Return the terms of each metric of the passages read (by code, by the judge), of faithfulness and relevancy."""
 
     def of_judge(found: dict[tuple[str, str], float | None]) -> Terms:
         return lambda row: mean_term(found.get((row.record["system"], row.example.id)))
@@ -210,7 +210,7 @@ def compared(
 ) -> summary.Compared:
     """Return the metric of ``name`` minus the baseline's, over the examples for which both have it.
 
-    For those of `RAG` both systems must have read something.
+    A metric in `RAG` leaves out examples for which one of the two systems read nothing.
     """
     both = [(row, others[example]) for example, row in rows.items() if example in others]
     if key in summary.RAG:

@@ -1,6 +1,6 @@
 """Score one record: each score is a pure function of an example and a system's record of it.
 
-None is 'not known': a label that the score needs is missing.
+A score is None if a label that it needs is missing.
 """
 
 import re
@@ -63,7 +63,7 @@ def answer_of(record: Record) -> str:
 
 
 def abstained(record: Record) -> bool:
-    """Return True if the outcome is abstained or stopped, or the answer declines; an empty answer does."""
+    """Return True if the outcome is abstained or stopped, or the answer is empty or declines."""
     return record["outcome"] in ("abstained", "stopped") or declines(answer_of(record))
 
 
@@ -103,7 +103,7 @@ def holds_long(answer: str, reference: str, question: str) -> bool:
 
 
 def right_answer(answer: str, references: Sequence[str], question: str = "") -> bool:
-    """Return True if a reference is contained, has F1 >= ½ and its figures there, or is long and ``holds_long``."""
+    """Return True if the answer contains a reference, has an F1 >= ½ and all its figures, or `holds_long` of it."""
     said = numbers(f"{answer} {question}")
     return containment(answer, references) > 0 or any(
         (token_f1(answer, [reference]) >= 0.5 and figures(reference) <= said) or holds_long(answer, reference, question)
@@ -121,7 +121,7 @@ def right(example: Example, record: Record) -> bool | None:
 
 
 def draft_right(example: Example, record: Record) -> bool | None:
-    """Apply ``right`` to the draft, for an abstention to its judged and withheld claims; None if there are none."""
+    """Apply `right` to the answer, or to the claims withheld in an abstention; None if there is no text or no label."""
     text = answer_of(record)
     if abstained(record):
         text = " ".join(said["text"] for said in record["said"])
@@ -157,7 +157,7 @@ def holds_gold(example: Example, text: str, source: str | None) -> bool | None:
 
 
 def is_gold_source(example: Example, source: str) -> bool:
-    """Return True if a gold span has this source: the same path, or one of which the other is the end."""
+    """Return True if a gold span has this source: the same path, or one path is the end of the other."""
     return any(gold.source and _same_source(source, gold.source) for gold in example.gold)
 
 
@@ -194,7 +194,7 @@ def read_by(record: Record) -> list[Seen]:
 
 
 def later_passages(record: Record) -> list[str]:
-    """Return the texts that searches after the first found, each once."""
+    """Return the texts of passages that a later search found and the first did not, each once."""
     first = {seen["text"] for seen in record["seen"]}
     found = [step["passages"] for step in record["decisions"] if isinstance(step.get("passages"), list)]
     return [text for text in dict.fromkeys(chain.from_iterable(found)) if text not in first]
@@ -229,8 +229,8 @@ class Scores:
 def score(example: Example, record: Record) -> Scores:
     """Compute every score of a record, as `summary.METRICS` defines them.
 
-    Scores that compare words need references, which an unanswerable example has not. Scores of what was read need an
-    example that is known to be answerable.
+    Scores that compare words are None without references or for an unanswerable example. Scores of what was read are
+    None unless the example is known to be answerable.
     """
     declined, answer = abstained(record), answer_of(record)
     references = () if example.answerable is False else example.references
@@ -258,7 +258,7 @@ def score(example: Example, record: Record) -> Scores:
 
 
 def quotes_gold(example: Example, record: Record) -> bool | None:
-    """Return True if some quote of a right answer holds a gold span; None if wrong or without citations."""
+    """Return True if some quote of a right answer holds a gold span; None if the answer is wrong or cites nothing."""
     if not right(example, record) or not record["citations"]:
         return None
     labels = [holds_gold(example, one.get("quote") or "", one.get("source")) for one in record["citations"]]
@@ -266,9 +266,9 @@ def quotes_gold(example: Example, record: Record) -> bool | None:
 
 
 def recall_of_spans(example: Example, passages: Sequence[Seen]) -> float:
-    """Return gold spans that a passage holds / gold spans.
+    """Return the share of the gold spans that a passage holds.
 
-    Without gold spans it is 1 if a passage holds a short reference, else 0: references are alternatives.
+    Without gold spans it is 1 if a passage holds any short reference, else 0: references are alternatives.
     """
     spans = [gold for gold in example.gold if gold.text and tokens(gold.text)]
     if not spans:

@@ -159,7 +159,7 @@ class SystemSummary:
 
 @dataclass(frozen=True)
 class Compared:
-    """A system's metric minus the baseline's over common examples; for `RAG`, those for which both read something."""
+    """A system's metric minus the baseline's over common examples; in `RAG` over those for which both read passages."""
 
     system: str
     baseline: str
@@ -181,8 +181,8 @@ class CostRatio:
 class Preference:
     """How often the judge preferred each of two answers in both orders; ``neither`` counts ties and contradictions.
 
-    ``identical`` answers were not compared, and on ``failures`` the judge gave no verdict. ``share`` is the share of
-    ``one`` in the wins of both, with its exact interval.
+    ``identical`` answers were not compared, and on ``failures`` the judge gave no verdict. ``share`` is ``one_wins`` /
+    (``one_wins`` + ``other_wins``), with its exact interval.
     """
 
     one: str

@@ -25,7 +25,7 @@ class Scored:
 
 
 def graded(rows: Sequence[Row]) -> Iterator[Scored]:
-    """Yield the passages that were graded and can be labelled, with their kind."""
+    """Yield the passages that were graded and can be labelled, with their kind, such as `GOLD`."""
     for row in rows:
         wrong = [rank for rank, seen in enumerate(row.record["seen"]) if is_gold(row.example, seen) is False]
         for rank, seen in enumerate(row.record["seen"]):
@@ -73,7 +73,7 @@ def supported(rows: Sequence[Row]) -> Iterator[Scored]:
 
 
 def agreement(row: Row) -> tuple[float, float] | None:
-    """Return (claims that agree, claims); one agrees if "fully supported" goes with a right draft. None: no labels."""
+    """Return (claims labelled as expected, claims); only in a right draft "fully supported" is. None if unlabelled."""
     label = draft_right(row.example, row.record)
     labels = [said["label"] for said in row.record["said"] if said["label"] is not None]
     if label is None or not labels:

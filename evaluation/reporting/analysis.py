@@ -1,4 +1,4 @@
-"""Explain where our system wins and where it loses, in counts and in plain sentences made by code."""
+"""Explain where self-rag wins against plain and where it loses, in counts and in plain sentences made by code."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -41,7 +41,7 @@ class Group:
 
     @property
     def share(self) -> Estimate:
-        """Return the share of ours in the questions that exactly one gets right, with its exact interval."""
+        """Return self-rag's share of the questions that exactly one system gets right, with its exact interval."""
         return exact_share(self.ours, self.ours + self.other)
 
 
@@ -84,7 +84,7 @@ def analysis(examples: Sequence[Example], records: Sequence[Record]) -> Analysis
 
 
 def kinds_of(example: Example, record: Record) -> dict[str, str]:
-    """Classify the question by its labels, its length, and what our system did with it."""
+    """Classify the question by its labels, its length, and what self-rag did with it."""
     words = len(example.question.split())
     relevant = sum(seen["relevant"] is True for seen in record["seen"])
     searches = len(record["queries"]) if record["seen"] else 0
@@ -106,7 +106,7 @@ def kinds_of(example: Example, record: Record) -> dict[str, str]:
 def lines_of(overall: Group, groups: Sequence[Group]) -> list[str]:
     """Write the counts as sentences: all questions, then the kinds with the greatest differences first.
 
-    A win or a loss is one whose interval does not hold an even share.
+    A kind is won or lost if the interval of self-rag's share lies above or below ½.
     """
     lines = []
     if overall.labelled:
@@ -126,9 +126,9 @@ def lines_of(overall: Group, groups: Sequence[Group]) -> list[str]:
 
 
 def judge_lines(pairs: Sequence[Pair], labelled: Sequence[tuple[Pair, str]] = ()) -> list[str]:
-    """Count which of two systems the judge prefers, and apart from these every pair on which it has no preference.
+    """Count which of two systems the judge prefers, and separately the pairs on which it has no preference.
 
-    ``labelled`` are those of which one is right by the labels, with its name.
+    ``labelled`` are the pairs with exactly one right answer by the labels, each with the name of its system.
     """
     counts = Counter(pair.preference for pair in pairs)
     asked = len(pairs) - counts[IDENTICAL]

@@ -57,7 +57,7 @@ def page(name: str, made: Calibrated, trials: Sequence[Trial]) -> Html:
 
 
 def cuts(made: Calibrated, trials: Sequence[Trial]) -> Html:
-    """Draw the share wrong against the share answered, a point for each cut; that of the chosen one is large."""
+    """Draw the share wrong against the share answered: a point for each cut, a large one for the chosen cut."""
     # These need packages that may be missing; the rest of the page does not.
     from evaluation.reporting.charts import unit
     from evaluation.reporting.drawing import INK, MUTED, as_svg, colour, figure, marker

@@ -43,7 +43,7 @@ def calibration(summary: Summary) -> list[Html]:
 
 
 def risk_coverage(summary: Summary) -> list[Html]:
-    """Draw the share wrong among the most confident against the share answered; markers show where systems stop."""
+    """Draw the share wrong of the most confident answers against coverage; a marker stands for a system's answers."""
     with figure(480, 320) as (made, (axes,)):
         for number, system in reversed(list(enumerate(summary.systems))):
             curve = system.risk_coverage

@@ -174,7 +174,7 @@ def _reading(one: Compared) -> Html:
 def _preferences(
     examples: Sequence[Example], records: Sequence[Record], judgements: Judgements | None
 ) -> Iterator[Html]:
-    """Yield what the judge says of each two systems, and how much it left open."""
+    """Yield which of each two systems the judge prefers, and how many questions it left without a verdict."""
     if not judgements:
         return
     by_systems: dict[str, list[Pair]] = {}

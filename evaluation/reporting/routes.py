@@ -54,7 +54,7 @@ def path_line(record: Record) -> str:
 
 
 def _step(step: Mapping[str, Any]) -> str | None:
-    """Return a step in a word or two; None for what its neighbours say already."""
+    """Return a step in a word or two; None for a step that the steps beside it imply."""
     if step.get("stop"):
         return f"{step.get('node')}: {step['stop']}"
     match step.get("node"):

@@ -58,7 +58,7 @@ def table_rows(summary: Summary) -> list[list[str]]:
 
 
 def rag_rows(summary: Summary) -> list[list[str]]:
-    """Return the RAG metrics of every system and their paired difference from plain; none if nothing was read.
+    """Return the RAG metrics of every system and their paired difference from plain; no rows if nothing was read.
 
     Metrics of the judge have a row only if it was asked; without a label a cell is a dash.
     """
@@ -77,9 +77,9 @@ def rag_rows(summary: Summary) -> list[list[str]]:
 
 
 def cost_rows(summary: Summary) -> list[list[str]]:
-    """Return what every system cost in all, and its ratios to another system, over the examples that both were asked.
+    """Return the total costs of every system, and their ratios to another system's, over the examples of both.
 
-    A ratio has its interval; none if nothing was asked.
+    A ratio has its interval. There are no rows if nothing was asked.
     """
     pairs = list(dict.fromkeys((one.system, one.against) for one in summary.ratios))
     ratios = {(one.system, one.metric): one.ratio for one in summary.ratios}

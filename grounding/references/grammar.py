@@ -8,12 +8,12 @@ from dataclasses import dataclass
 class Grammar:
     """The words of one language that refer back, and those that only look like it.
 
-    ``words`` and ``letters`` are the commonest ones, by which the language is recognised. A ``filler`` may stand before
-    a question. An ``opening`` goes on from what was said; an ``ellipsis`` is a whole question without its subject. At
-    most ``few`` words without a ``verb``, or a little more that begin with a ``phrase``, are no whole question. An
-    ``anaphor`` always refers to something earlier. A ``pronoun`` does unless a ``noun`` stands in a clause before its
-    own (``clause`` begins one), a ``possessive`` unless a noun stands anywhere before it. An ``expletive`` refers to
-    nothing, as in *is it legal to* and *this year*.
+    Common ``words`` and ``letters`` tell the language. A ``filler`` (*well*) may stand before a question. An
+    ``opening`` (*what about*) goes on from what was said. An ``ellipsis`` (*since when*) is a question without its
+    subject. A question without a ``verb`` is a fragment if it has at most ``few`` words, or five that begin with a
+    ``phrase`` (*without*). An ``anaphor`` (*the former*) always refers back. A ``pronoun`` does unless a ``noun``
+    stands in an earlier clause (``clause`` matches its beginning), a ``possessive`` unless a noun stands anywhere
+    before it. An ``expletive`` refers to nothing, as in *is it legal to* and *this year*.
     """
 
     words: frozenset[str]
