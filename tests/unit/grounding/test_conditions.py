@@ -98,7 +98,8 @@ RAISED = "For six tenants the notice is raised to nine weeks."
         (f"The gate is green. {ELSEWHERE}", "a.md", [ELSEWHERE]),
         (f"The gate is green. {RAISED}", "a.md", [RAISED]),
         (ELSEWHERE, "b.md", []),  # another document
-        ("However, meals are served for nine weeks.", "a.md", []),
+        ("Meals are extended to nine weeks.", "a.md", []),  # of another matter
+        ("A tenant's notice is on the door for nine weeks.", "a.md", []),  # changes nothing
     ],
 )
 def test_a_condition_in_another_passage_of_the_document_is_a_case(text: str, source: str, cases: list[str]) -> None:

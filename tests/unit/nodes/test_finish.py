@@ -120,6 +120,10 @@ async def test_the_conditions_that_a_supported_claim_leaves_out_are_kept_with_it
     for beside in (quoting("The tenant gives six weeks' notice.", "no support"), quoting("The gate is green.")):
         (other,) = (await run_node(finish, state(best=beside)))["best"]["claims"]
         assert "conditions" not in other
+    both = quoting("The tenant gives six weeks' notice.")
+    both["draft"]["passages"].append(passage("For sheds the notice that a tenant gives is raised to nine weeks."))
+    (kept,) = (await run_node(finish, state(best=both)))["best"]["claims"]
+    assert [one["passage"][:10] for one in kept["conditions"]] == ["The tenant", "For sheds "]
 
 
 def conditional(p: float) -> Any:
