@@ -120,7 +120,7 @@ def require_output(path: Path, *suffixes: str) -> None:
 
 
 def as_text(word: str) -> str:
-    """Return ``word`` with what cannot be encoded replaced; "" if nothing in it can be read."""
+    """Replace the characters of ``word`` that cannot be encoded; return "" if only blank ones are left."""
     text = without_surrogates(word)
     return "" if is_blank(text) else text
 

@@ -182,7 +182,7 @@ async def _question(services: Services, passage: Document) -> tuple[str, str] | 
 
 
 async def _answers(services: Services, passage: Withheld, question: str) -> bool:
-    """Whether the passage alone leads the model to the same answer again."""
+    """Whether the model gives the answer of the passage again when it reads that passage alone."""
     asked, passages = as_data(question), _data(passage.text)
     text = await services.generator.write(GENERATE, max_tokens=MAX_TOKENS, passages=passages, question=asked)
     return not declines(text) and right_answer(text, [passage.answer], question)

@@ -72,7 +72,7 @@ class Critic:
     budget: NodeBudget = field(default_factory=unlimited)
 
     def with_budget(self, budget: NodeBudget) -> Critic:
-        """Return a copy whose calls are charged to ``budget``; the default has no limit."""
+        """Return a copy whose calls are charged to ``budget``. Without one, calls have no limit."""
         return replace(self, budget=budget)
 
     async def choose(self, choice: Choice, **inputs: Any) -> Verdict:

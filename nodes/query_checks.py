@@ -1,4 +1,4 @@
-"""Correct or refuse the SELECT that a model wrote over a table, where the question says otherwise."""
+"""Correct or refuse a SELECT that a model wrote over a table, where it contradicts the question."""
 
 import re
 from collections import Counter

@@ -277,7 +277,7 @@ def _why_not(one: CandidateRecord, best: Candidate, outcome: Outcome, constraint
 
 
 def _fault(one: CandidateRecord, constraints: Constraints) -> str | None:
-    """Return why a candidate, whatever its rank, could not be an answer without marked claims; None if it could."""
+    """Return why a candidate cannot be given as an answer without marked claims; None if it can."""
     if not one["passages"] and (one["declined"] or not useful(one)):
         return "It was written without documents, and does not give what is asked."
     if one["declined"]:

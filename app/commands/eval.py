@@ -222,7 +222,7 @@ def systems_of(
 
 
 def documents_of(docs: Sequence[Path] | None, path: Path, dataset: Dataset) -> Sequence[Path] | None:
-    """Return ``docs``, or the dataset's documents, or the sample if it lies beside ``path``; None is the library."""
+    """Return ``docs``, else the documents of the dataset, else the sample if ``path`` is beside it; None: the library."""
     if not docs:
         require_docs(dataset.documents, f"the documents that {shown(path.name)} names, or give --docs")
     own = dataset.documents or ((SAMPLE,) if path.resolve().parent == SAMPLE.parent else ())

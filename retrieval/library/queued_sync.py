@@ -72,7 +72,7 @@ def _raise(error: RequestError) -> None:
 
 
 def worker_name() -> str:
-    """Name this process, as the beginning of a sentence."""
+    """Name this process, for messages: "Process 12 on host"."""
     return f"Process {os.getpid()} on {platform.node()[:20]}"
 
 
