@@ -32,10 +32,10 @@ async def chat() -> CompiledStateGraph[MessagesState, Context, Any, Any]:
 
     The reply's ``additional_kwargs["self_rag"]`` has the outcome, the claims and the citations.
     """
-    return chat_over(await asyncio.to_thread(_rag))
+    return chat_graph(await asyncio.to_thread(_rag))
 
 
-def chat_over(rag: SelfRAG) -> CompiledStateGraph[MessagesState, Context, Any, Any]:
+def chat_graph(rag: SelfRAG) -> CompiledStateGraph[MessagesState, Context, Any, Any]:
     """Return `chat` over documents and models that are loaded."""
 
     async def answer(state: MessagesState, runtime: Runtime[Context]) -> dict[str, Any]:

@@ -148,7 +148,7 @@ def verdicts_of(node: str, decided: Mapping[str, Any]) -> list[str]:
             return []
 
 
-def summary(node: str, decided: Mapping[str, Any]) -> str:
+def summarise_step(node: str, decided: Mapping[str, Any]) -> str:
     """Summarise what a node decided, shorter than `describe`: verdicts without what they judge."""
     if not decided.get("stop"):
         match node:

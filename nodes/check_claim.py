@@ -12,9 +12,9 @@ from grounding.conditions import states_condition_as_fact
 from grounding.language import language_of
 from grounding.quotes import find_quote, find_second_quote, missing_facts
 from models.calibration import expit, logit
-from nodes.concurrency import gather, off_loop, size_of
-from nodes.reasons import explained, of_support
-from prompts.delimiters import as_data, numbered
+from nodes.concurrency import characters_of, gather, off_loop
+from nodes.reasons import of_support, verdict_with_reason
+from prompts.delimiters import as_data, delimited
 from prompts.explain import CRITICISE
 from prompts.hallucination_check import SUPPORT
 from run.candidates import LEVELS, p_supported
@@ -36,7 +36,7 @@ class Evidence:
 
     @property
     def size(self) -> int:
-        return size_of((*self.passages, *self.elsewhere))
+        return characters_of((*self.passages, *self.elsewhere))
 
 
 async def check_claim(
@@ -52,7 +52,7 @@ async def check_claim(
         thresholds = context.effective_thresholds
         context = supported_from(max(thresholds.supported, thresholds.yes_or_no), context)
     passages, size = evidence.passages, evidence.size + max(text_size, len(one.text))
-    ruled = await off_loop(size, rule, one, passages, evidence.question, evidence.elsewhere)
+    ruled = await off_loop(size, quotes_or_reason, one, passages, evidence.question, evidence.elsewhere)
     if isinstance(ruled, str):
         return unsupported(one, ruled)
     asked = _asked(one.text, one.context, evidence)
@@ -63,7 +63,7 @@ async def check_claim(
     if context.explain:
         whole = with_lead_in(one.text, one.context)
         known, otherwise = await off_loop(size, of_support, verdict["label"], whole, ruled[0], passages)
-        verdict = await explained(services.critic, SUPPORT, verdict, known, otherwise=otherwise, **asked)
+        verdict = await verdict_with_reason(services.critic, SUPPORT, verdict, known, otherwise=otherwise, **asked)
     checked = Claim(text=one.text, context=one.context, verdict=verdict, quote=ruled[0])
     both = verdict["label"] in LEVELS and len(ruled) > 1
     return {**checked, "second_quote": ruled[1]} if both else checked
@@ -106,12 +106,14 @@ def _asked(text: str, context: str, evidence: Evidence) -> dict[str, str]:
     shown = shown if shown != text else f"{context} {shown}".strip()
     return {
         "question": as_data(evidence.asked or evidence.question),
-        "passages": numbered(evidence.passages),
+        "passages": delimited(evidence.passages),
         "claim": as_data(shown),
     }
 
 
-def rule(one: Statement, passages: Sequence[Passage], question: str, elsewhere: Sequence[Passage]) -> list[Quote] | str:
+def quotes_or_reason(
+    one: Statement, passages: Sequence[Passage], question: str, elsewhere: Sequence[Passage]
+) -> list[Quote] | str:
     """Return the one or two quotes that support the statement, or the reason why none can."""
     if len(one.context) + len(one.text) > LONGEST_CLAIM:
         return "The statement is too long to check."

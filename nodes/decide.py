@@ -8,7 +8,7 @@ from langgraph.runtime import Runtime
 from core.types import Verdict
 from grounding.premises import brings_premises
 from models.calibration import route_features
-from nodes.concurrency import off_loop, size_of
+from nodes.concurrency import characters_of, off_loop
 from nodes.reasons import MODES, of_route
 from nodes.retrieve import as_passage, searches_of
 from prompts.decide import RETRIEVE
@@ -112,4 +112,4 @@ async def _search_features(
     search = searches_of(state, context.k)[0]
     found = await ahead.prefetched(search.query, search.k, context.filter)
     passages = [as_passage(document) for document in (found or ())[: context.k]]
-    return await off_loop(size_of(passages), route_features, question_alone(state), passages)
+    return await off_loop(characters_of(passages), route_features, question_alone(state), passages)

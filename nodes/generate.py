@@ -16,9 +16,9 @@ from grounding.compared import Cell, as_table, cells_of, in_rows, things_compare
 from grounding.language import language_of
 from grounding.refusals import declines
 from models.usage import LimitReachedError
-from nodes.concurrency import gather, off_loop, size_of
+from nodes.concurrency import characters_of, gather, off_loop
 from nodes.finish import wording_of
-from prompts.delimiters import as_data, numbered
+from prompts.delimiters import as_data, delimited
 from prompts.generate import (
     ANY_POINTS,
     CELL,
@@ -56,7 +56,7 @@ async def generate(state: SelfRAGState, services: Services, runtime: Runtime[Con
     last, failed = best_of(round_of(state, runtime.context), runtime.context.constraints), 0
     drafted, cases = state["drafted"], list[Passage]()
     if last:
-        cases = await off_loop(size_of(state["passages"]), open_cases, last, state, runtime.context)
+        cases = await off_loop(characters_of(state["passages"]), open_cases, last, state, runtime.context)
         drafts = [_opposite(last, state, runtime.context) or await _redraft(write, last, cases, state["passages"])]
     else:
         passages = [passage for passage in state["passages"] if passage["id"] in state["relevant"]]
@@ -199,7 +199,7 @@ def _redraft(
     passages, draft = last["draft"]["passages"], as_data(last["draft"]["text"])
     if cases:
         added = {one["id"] for one in cases}.difference(ids_of(passages))
-        return write(GENERATE, [*passages, *(one for one in found if one["id"] in added)], passages=numbered(cases))
+        return write(GENERATE, [*passages, *(one for one in found if one["id"] in added)], passages=delimited(cases))
     failed = [claim for claim in last["claims"] if claim["verdict"]["label"] != "fully supported"]
     if not failed:
         return write(REDRAFT_NOT_USEFUL, passages, draft=draft)
@@ -231,7 +231,7 @@ async def _write(
         temperature=context.temperature,
         hidden=hidden,
         language=IN_LANGUAGE.get(language_of(state["question"]) or "en", ""),
-        **{"question": as_data(standalone_question(state)), "passages": numbered(passages), **inputs},
+        **{"question": as_data(standalone_question(state)), "passages": delimited(passages), **inputs},
     )
     declined = await off_loop(len(text), declines, text)
     verdicts = state["verdicts"]

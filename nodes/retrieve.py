@@ -13,7 +13,7 @@ from langgraph.runtime import Runtime
 from core.types import UNKNOWN, Compared, Passage, TableFound, Verdict
 from grounding.compared import MOST_COMPARED, compares, how_many, is_of_it_alone, things_compared
 from grounding.comparisons import needs_all_rows, suits_query
-from grounding.follow_ups import joined, leaned_on
+from grounding.follow_ups import join_follow_up, leaned_on
 from grounding.lengths import NAMED, document_asked_for
 from nodes.concurrency import gather
 from prompts.grade_documents import RELEVANCE
@@ -208,7 +208,7 @@ def searches_of(state: SelfRAGState, k: int) -> list[Search]:
     before = leaned_on(state.get("conversation") or [])
     if state["searched"] or state.get("rewritten") or not before:
         return [Search(query, k)]
-    return [Search(query, DEPTH * k), Search(joined(before, state["question"]), DEPTH * k, JOINED_WEIGHT)]
+    return [Search(query, DEPTH * k), Search(join_follow_up(before, state["question"]), DEPTH * k, JOINED_WEIGHT)]
 
 
 def fused(rankings: Sequence[Sequence[Passage]], weights: Sequence[float]) -> list[Passage]:

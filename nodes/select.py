@@ -6,11 +6,11 @@ from langgraph.runtime import Runtime
 
 from core.types import Segment
 from grounding.lengths import asks_for_a_list
-from nodes.concurrency import off_loop, size_of
+from nodes.concurrency import characters_of, off_loop
 from nodes.finish import quotes_of
-from run.candidates import best_of, open_cases, round_of, supported, useful, with_round
+from run.candidates import best_of, fully_supported, open_cases, round_of, useful, with_round
 from run.context import Context, Services
-from run.segments import accepted_in, answer_of, next_of
+from run.segments import accepted_in, candidate_of_segments, next_of
 from run.state import SelfRAGState, in_segments, things_of
 
 
@@ -27,9 +27,9 @@ async def select(state: SelfRAGState, services: Services, runtime: Runtime[Conte
     round_ = round_of(state, context)
     before = [state["best"]] if state["best"] else []
     best = best_of([*before, *round_], context.constraints)
-    accepted = best is not None and supported(best) and useful(best)
+    accepted = best is not None and fully_supported(best) and useful(best)
     if best and accepted and state["drafts_left"] > 0:
-        accepted = not await off_loop(size_of(state["passages"]), open_cases, best, state, context)
+        accepted = not await off_loop(characters_of(state["passages"]), open_cases, best, state, context)
     declined = bool(round_) and all(one["draft"]["declined"] for one in round_)
     reconsidered = context.mode == "adaptive" and state["route"] == "direct" and bool(round_) and not accepted
     decided: dict[str, Any] = {
@@ -56,7 +56,7 @@ def _segments(state: SelfRAGState, context: Context) -> dict[str, Any]:
     segments, left_out = accepted_in(state, context)
     onward = next_of(state, segments, context)
     as_list = asks_for_a_list(state["question"])
-    best = answer_of(
+    best = candidate_of_segments(
         segments, context, things=things_of(state), as_list=as_list, headed=as_list or bool(state.get("whole"))
     )
     new = segments[len(state.get("segments", [])) :]

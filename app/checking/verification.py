@@ -48,7 +48,7 @@ class VerifiedClaim(JudgedClaim):
     citations: list[Citation]
 
 
-async def verify(
+async def verify_sentence(
     one: Checkable, services: Services, context: Context, question: str | None = None
 ) -> tuple[VerifiedClaim, Usage]:
     """Check a sentence against what two searches find, for it alone and with its subject; return the cost too.
@@ -71,7 +71,7 @@ async def verify(
     if budget.limit:
         setting = f"SELFRAG_{budget.limit.upper()}"
         raise ModelError(f"“{shortened(one.statement.text, 100)}” could not be checked within {setting}: raise it.")
-    return verified(claim, passages, question), budget.spent
+    return verified_claim(claim, passages, question), budget.spent
 
 
 async def passages_for(
@@ -145,7 +145,7 @@ def _quoted(quote: Quote, passages: Sequence[Passage]) -> Passage:
     return {**passage, "text": passage["text"][quote["start"] : quote["end"]]}
 
 
-def verified(claim: Claim, passages: Sequence[Passage], question: str | None = None) -> VerifiedClaim:
+def verified_claim(claim: Claim, passages: Sequence[Passage], question: str | None = None) -> VerifiedClaim:
     """Return the claim with its verdict; a supported or contradicted claim has its quotes as citations, from 1 on."""
     by_id, citations = {one["id"]: one for one in passages}, list[Citation]()
     if is_supported(claim) or claim["verdict"]["label"] == CONTRADICTED:

@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 from app.export import exported_thread
 from app.options import as_text
 from app.server.json_api import Form, Owner, attachment, json_response, started
-from app.server.names import named
+from app.server.names import without_paths
 from app.server.service import AskOptions
 from app.server.threads import ThreadRuns
 
@@ -94,7 +94,7 @@ def threads_api(runs: ThreadRuns) -> APIRouter:
         """Return a thread with the evidence of every answer as a file."""
 
         def written() -> str:
-            return exported_thread(threads.get(id_, owner), list(map(named, threads.turns(id_, owner))), form)
+            return exported_thread(threads.get(id_, owner), list(map(without_paths, threads.turns(id_, owner))), form)
 
         return attachment("thread", form, await asyncio.to_thread(written))
 

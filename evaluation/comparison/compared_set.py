@@ -13,7 +13,7 @@ from langchain_core.prompts import ChatPromptTemplate
 
 from core.errors import ModelError
 from evaluation.comparison.comparison import Comparison, shared
-from evaluation.comparison.overall import Figure, figures, sections
+from evaluation.comparison.overall import Figure, sections, summary_figures
 from evaluation.judging.judge import Judge
 from evaluation.judging.saved_replies import model_name
 from evaluation.records import BASELINE, DISAGREED, FAILED, OURS, TIE, UNREADABLE, Example, Opinion, Pair, Record
@@ -69,7 +69,7 @@ class ComparedSet:
                 "sections": [{"title": title, "lines": lines} for title, lines in sections(self.comparisons).items()],
                 "figures": [
                     {"name": name, OURS: ours, BASELINE: plain}
-                    for name, ours, plain in figures(shared(self.comparisons))
+                    for name, ours, plain in summary_figures(shared(self.comparisons))
                 ],
                 "model": {
                     "preference": self.summed_up.preference,
@@ -114,7 +114,7 @@ async def compare_all(
 
 async def sum_up(judge: Judge, name: str, comparisons: Sequence[Comparison]) -> Pair:
     """Let the model write about a set's figures twice, once with each system named first. Raises `ModelError`."""
-    found = figures(shared(comparisons))
+    found = summary_figures(shared(comparisons))
     opinions = await _written(judge, found, OURS, BASELINE), await _written(judge, found, BASELINE, OURS)
     return Pair(name, OURS, BASELINE, opinions)
 

@@ -16,7 +16,7 @@ from langchain_core.messages import SystemMessage
 from langchain_core.prompts import ChatPromptTemplate
 
 from core.errors import ModelError
-from models.embedded import EmbeddedServer, Endpoint, serve
+from models.embedded import EmbeddedServer, Endpoint, start_embedded
 from models.prefix_cache import Prefixes
 from tests.command_line import ROOT
 
@@ -172,7 +172,7 @@ def test_more_connections_than_slots_are_all_answered(server: EmbeddedServer) ->
 
 def test_the_model_is_served_once_for_each_file(server: EmbeddedServer, chat_model: Path) -> None:
     found: list[EmbeddedServer] = []
-    threads = [threading.Thread(target=lambda: found.append(serve(chat_model))) for _ in range(3)]
+    threads = [threading.Thread(target=lambda: found.append(start_embedded(chat_model))) for _ in range(3)]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -21,7 +21,7 @@ from app.server import audit
 from app.server.accounts import Accounts
 from app.server.application import create_app
 from app.server.asking import ServerOptions
-from app.server.audit import Audit, verified
+from app.server.audit import Audit, verify_log
 from app.server.people import People, Quota
 from core.errors import RequestError
 from tests.integration.graph.sky import AIR, QUESTION
@@ -44,7 +44,7 @@ ASK = {"question": QUESTION, "mode": "always"}
 
 def entries(path: Path) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
-    verified(path, found.append)
+    verify_log(path, found.append)
     return found
 
 
