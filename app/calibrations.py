@@ -23,7 +23,7 @@ from evaluation.datasets.question_set import load
 from evaluation.judging.saved_replies import Replies
 from evaluation.recorded_chat import Calls, with_recorded_chats
 from evaluation.records import Dataset, Example, Provenance
-from evaluation.written_labels import drawn, written
+from evaluation.written_labels import shuffled_passages, write_questions
 from models.calibration import Fits
 from retrieval.library.library import Library
 from run.context import Context, Services, Thresholds
@@ -148,7 +148,7 @@ async def fit(
         asking = with_recorded_chats(services, replies, Calls(budget))
         withheld = None
         if examples is None:
-            wrote = await written(asking, drawn(library.store), context.k, progress)
+            wrote = await write_questions(asking, shuffled_passages(library.store), context.k, progress)
             examples, withheld = wrote.examples, wrote.withheld
             keep_labels(labels_file(library, settings), "".join(f"{as_json(row)}\n" for row in wrote.rows()))
         trials = await trials_of(asking, context, examples, progress, withheld)

@@ -195,11 +195,11 @@ def sync(library: Library, screen: Screen, complete: bool) -> None:
             if seconds:
                 raise
         else:
-            tell(report, screen)
+            report_sync(report, screen)
             return
 
 
-def tell(report: SyncReport, screen: Screen) -> None:
+def report_sync(report: SyncReport, screen: Screen) -> None:
     """Show what a person should know of a sync."""
     counted = (len(report.added), len(report.updated), len(report.removed), len(report.failed), len(report.empty))
     log.debug("synced: %d added, %d updated, %d removed, %d failed, %d empty", *counted)

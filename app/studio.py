@@ -39,7 +39,7 @@ def chat_graph(rag: SelfRAG) -> CompiledStateGraph[MessagesState, Context, Any, 
     """Return `chat` over documents and models that are loaded."""
 
     async def answer(state: MessagesState, runtime: Runtime[Context]) -> dict[str, Any]:
-        messages = [_read(message) for message in state["messages"]]
+        messages = [_to_message(message) for message in state["messages"]]
         question, conversation = question_of(messages), conversation_before(messages)
         end = await finished(rag.astream(question, runtime.context, tokens=False, conversation=conversation))
         told = end.result.model_dump(mode="json", include=TOLD)
@@ -55,13 +55,13 @@ def chat_graph(rag: SelfRAG) -> CompiledStateGraph[MessagesState, Context, Any, 
 def _rag() -> SelfRAG:
     """Open the library and load the models, once for both graphs."""
     with _opening:
-        return _opened()
+        return _open_rag()
 
 
 @cache
-def _opened() -> SelfRAG:
+def _open_rag() -> SelfRAG:
     return SelfRAG.open()
 
 
-def _read(message: BaseMessage) -> Message:
+def _to_message(message: BaseMessage) -> Message:
     return Message.model_validate({"role": ROLES.get(message.type, "user"), "content": message.text})

@@ -30,7 +30,7 @@ from evaluation.calibrating import CUTS, Trial, f1_of, fit_calibration, trials_o
 from evaluation.datasets.question_set import load
 from evaluation.judging.saved_replies import Replies
 from evaluation.recorded_chat import with_recorded_chats
-from evaluation.written_labels import Written, drawn, written
+from evaluation.written_labels import Written, shuffled_passages, write_questions
 from models.calibration import expit, logit
 from models.critic import Critic, FormatSelection
 from models.model_files import CHAT_MODEL, ensure
@@ -99,7 +99,7 @@ async def figures_of(folder: Path, name: str, options: Any) -> dict[str, Any]:
             if options.unlabelled and rag.library:
                 said = progress(folder, f"{name}, own questions")
                 written_labels.PASSAGES = options.unlabelled
-                wrote = await written(asked, drawn(rag.library.store), rag.context.k, said)
+                wrote = await write_questions(asked, shuffled_passages(rag.library.store), rag.context.k, said)
                 row |= await unlabelled(asked, rag.context, wrote, trials, said)
     return row
 

@@ -55,7 +55,7 @@ async def check_claim(
     ruled = await off_loop(size, quotes_or_reason, one, passages, evidence.question, evidence.elsewhere)
     if isinstance(ruled, str):
         return unsupported(one, ruled)
-    asked = _asked(one.text, one.context, evidence)
+    asked = _prompt_inputs(one.text, one.context, evidence)
     if is_bare:
         verdict = await beside_the_opposite(one, ruled[0], evidence, services, context)
     else:
@@ -95,12 +95,12 @@ async def criticised(claim: Claim, evidence: Evidence, services: Services) -> Cl
     """Add what the critic says is wrong to a claim that is not fully supported, unless a rule has given a reason."""
     if claim["quote"] is None or SUPPORT.leaning(claim["verdict"]) == "fully supported":
         return claim
-    asked = _asked(claim["text"], claim["context"], evidence)
+    asked = _prompt_inputs(claim["text"], claim["context"], evidence)
     verdict = await services.critic.explain(SUPPORT, claim["verdict"], prompt=CRITICISE, **asked)
     return {**claim, "verdict": verdict}
 
 
-def _asked(text: str, context: str, evidence: Evidence) -> dict[str, str]:
+def _prompt_inputs(text: str, context: str, evidence: Evidence) -> dict[str, str]:
     # The sentence that a pronoun refers to is put before the claim, so that the critic can resolve it.
     shown = with_lead_in(text, context)
     shown = shown if shown != text else f"{context} {shown}".strip()
@@ -141,7 +141,9 @@ async def beside_the_opposite(
     """
     read = replace(evidence, passages=[passage for passage in evidence.passages if passage["id"] == quote["passage"]])
     words = both_ways(one.text, language_of(evidence.question))
-    verdict, other = await gather(support_of(_asked(word, one.context, read), services, context) for word in words)
+    verdict, other = await gather(
+        support_of(_prompt_inputs(word, one.context, read), services, context) for word in words
+    )
     p, q = p_supported(verdict), p_supported(other)
     if p is None or q is None:
         refused = Verdict(label="no support", probabilities=None, reason="The critic takes the opposite for true too.")

@@ -37,14 +37,14 @@ RULED_OUT = {
 
 async def decide(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
     """Choose the route; for a long answer, also report its length and limits."""
-    update = await _routed(state, services, runtime.context)
+    update = await _choose_route(state, services, runtime.context)
     if state.get("length") == "long" and update["route"] == "retrieve":
         within = runtime.context.effective_limits.model_dump(include={"model_calls", "tokens", "seconds"})
         update["decided"] |= {"length": "long", "limits": within}
     return update
 
 
-async def _routed(state: SelfRAGState, services: Services, context: Context) -> dict[str, Any]:
+async def _choose_route(state: SelfRAGState, services: Services, context: Context) -> dict[str, Any]:
     """Choose the route: by the critic in mode ``adaptive``, else as the mode says. Prefetch the search meanwhile.
 
     Two kinds of question are *retrieve* without the critic: a follow-up to an answer from documents, since the critic

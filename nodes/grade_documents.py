@@ -44,7 +44,7 @@ async def grade_documents(state: SelfRAGState, services: Services, runtime: Runt
     verdicts = await grades_of(standalone_question(state), ungraded, texts, services, context)
     graded = {passage["id"]: verdict for passage, verdict in zip(ungraded, verdicts, strict=True)}
     if context.explain:
-        reasons = await gather(_explained(graded[one["id"]], one, state, services) for one in ungraded)
+        reasons = await gather(_with_reason(graded[one["id"]], one, state, services) for one in ungraded)
         graded = dict(zip(graded, reasons, strict=True))
     all_graded = skipped | state["verdicts"] | graded
     passages, kept, linked = state["passages"], set(state.get("kept", [])), []
@@ -115,7 +115,7 @@ async def _linked(
     return []
 
 
-async def _explained(verdict: Verdict, passage: Passage, state: SelfRAGState, services: Services) -> Verdict:
+async def _with_reason(verdict: Verdict, passage: Passage, state: SelfRAGState, services: Services) -> Verdict:
     question = standalone_question(state)
     known = await off_loop(len(passage["text"]), of_relevance, verdict["label"], question, passage)
     inputs = {"question": as_data(question), "passage": readable(passage)}

@@ -42,7 +42,7 @@ async def query_table(state: SelfRAGState, services: Services, runtime: Runtime[
         return {"table": None, "decided": {"query": None, "accepted": False}}
     described = as_data(await asyncio.to_thread(description, table, question))
     named = await asyncio.to_thread(cells_named_by, table, question)
-    query, found, why = await _found(table, described, question, named, services)
+    query, found, why = await _write_query(table, described, question, named, services)
     verdict = None
     if found:
         verdict = await services.critic.choose(FITS, table=described, question=as_data(question), query=as_data(query))
@@ -57,10 +57,10 @@ async def query_table(state: SelfRAGState, services: Services, runtime: Runtime[
             return {"table": within, "decided": decided}
         read = {key: [one for one in state[key] if one["id"] not in rows] for key in ("passages", "found")}
         return {"table": None, **read, "decided": decided}
-    return _drafted(table, found, verdict, state) | {"decided": decided | {"accepted": True}}
+    return _draft_update(table, found, verdict, state) | {"decided": decided | {"accepted": True}}
 
 
-async def _found(
+async def _write_query(
     table: Table, described: str, question: str, named: Named, services: Services
 ) -> tuple[str, QueryResult | None, str]:
     """Let the model write a query, again if it fails. Return it, its result or None, and why it failed."""
@@ -100,7 +100,7 @@ def description(table: Table, question: str) -> str:
     return "\n".join(lines)
 
 
-def _drafted(table: Table, found: QueryResult, verdict: Verdict, state: SelfRAGState) -> dict[str, Any]:
+def _draft_update(table: Table, found: QueryResult, verdict: Verdict, state: SelfRAGState) -> dict[str, Any]:
     """Return the state's update with the draft and its claims, as if generated and checked."""
     numbers = found.rows[:MOST_CITED] if found.is_computed else found.rows[: len(found.result)]
     rows = [as_passage(table.passages[number]) for number in numbers]

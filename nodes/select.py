@@ -23,7 +23,7 @@ async def select(state: SelfRAGState, services: Services, runtime: Runtime[Conte
     """
     context = runtime.context
     if in_segments(state):
-        return _segments(state, context)
+        return _accept_segments(state, context)
     round_ = round_of(state, context)
     before = [state["best"]] if state["best"] else []
     best = best_of([*before, *round_], context.constraints)
@@ -50,7 +50,7 @@ async def select(state: SelfRAGState, services: Services, runtime: Runtime[Conte
     return update
 
 
-def _segments(state: SelfRAGState, context: Context) -> dict[str, Any]:
+def _accept_segments(state: SelfRAGState, context: Context) -> dict[str, Any]:
     """Add to a long answer what this round's drafts say that is supported and new, and say what follows."""
     round_ = round_of(state, context)
     segments, left_out = accepted_in(state, context)
@@ -71,13 +71,13 @@ def _segments(state: SelfRAGState, context: Context) -> dict[str, Any]:
             "accepted": bool(new),
             "support": best["support"] if best else None,
             "usefulness": None,
-            "segments": list(map(_shown, new)),
+            "segments": list(map(_segment_with_places, new)),
             "onward": onward,
         },
     }
 
 
-def _shown(one: Segment) -> dict[str, Any]:
+def _segment_with_places(one: Segment) -> dict[str, Any]:
     """Return a segment as it is shown when it is accepted: its text and its quotes, each with where it stands."""
     passages = {passage["id"]: passage for passage in one["passages"]}
     quotes = [

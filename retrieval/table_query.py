@@ -143,7 +143,7 @@ def _rows_found(connection: sqlite3.Connection, table: Table, query: "exp.Select
         raise QueryError("It orders rows, where it names what several rows share: group them.")
     by = [one for one, _ in order]
     # If the condition lists several cells, the answer says which of them a row has.
-    among = [one.this for each in _parts(query, "where") for one in each.find_all(exp.In)]
+    among = [one.this for each in _expressions_of(query, "where") for one in each.find_all(exp.In)]
     shown = [one for one in [*shown, *among, *by] if not isinstance(one, exp.Star)]
     selected = _of_rows(query, [*by, *shown])
     if by and most is not None:
@@ -193,12 +193,12 @@ def _of_rows(query: "exp.Select", shown: "Sequence[exp.Expression]") -> "exp.Sel
     if not isinstance(source, exp.Table) and [type(one) for one in source.selects] != [exp.Star]:
         raise QueryError(f"It reads what another query shows: write one SELECT from {NAME}.")
     selected = exp.select(ROW, *(one.copy() for one in shown)).from_(source)
-    for condition in _parts(query, "where"):
+    for condition in _expressions_of(query, "where"):
         selected = selected.where(condition.copy())
     return selected
 
 
-def _parts(query: "exp.Select", name: str) -> "list[exp.Expression]":
+def _expressions_of(query: "exp.Select", name: str) -> "list[exp.Expression]":
     """Return the expressions of a clause; none where there is no such clause."""
     clause = query.args.get(name)
     return [] if clause is None else clause.expressions or [clause.this]
@@ -206,10 +206,10 @@ def _parts(query: "exp.Select", name: str) -> "list[exp.Expression]":
 
 def _order(query: "exp.Select") -> "list[tuple[exp.Expression, bool]]":
     """Return what a query orders by, and whether from the greatest down. Raises `QueryError`."""
-    return [(_named(query, one.this), bool(one.args.get("desc"))) for one in _parts(query, "order")]
+    return [(_without_alias(query, one.this), bool(one.args.get("desc"))) for one in _expressions_of(query, "order")]
 
 
-def _named(query: "exp.Select", one: "exp.Expression") -> "exp.Expression":
+def _without_alias(query: "exp.Select", one: "exp.Expression") -> "exp.Expression":
     """Return the expression that ``one`` stands for, perhaps by its alias or position. Raises `QueryError`."""
     from sqlglot import exp
 
@@ -230,7 +230,10 @@ def _whole(query: "exp.Select", name: str) -> int | None:
 
 def _computed(connection: sqlite3.Connection, table: Table, query: "exp.Select") -> QueryResult:
     """Return what the query computes, and the rows that it computes it from."""
-    group, by = [_named(query, one) for one in _parts(query, "group")], [one for one, _ in _order(query)]
+    group, by = (
+        [_without_alias(query, one) for one in _expressions_of(query, "group")],
+        [one for one, _ in _order(query)],
+    )
     width, end = len(query.expressions), len(query.expressions) + len(by)
     most, passed = _whole(query, "limit"), _whole(query, "offset") or 0
     if not group and (most or 1) > 1:

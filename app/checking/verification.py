@@ -99,7 +99,7 @@ async def verdict_on(one: Statement, passages: list[Passage], services: Services
     alone = context.model_copy(update={"caution": None})
     claim = await check_statement(one, Evidence("", read, elsewhere=passages), services, alone)
     unsupported = claim["verdict"]["label"] == "no support"
-    quoted = [_quoted(quote, passages) for quote in quotes_of(claim)]
+    quoted = [_quoted_passage(quote, passages) for quote in quotes_of(claim)]
     if not unsupported and not await off_loop(size, missing_facts, whole, quoted, ""):
         return claim
     contradicted = await _contradicted(claim, whole, passages)
@@ -139,7 +139,7 @@ def _nearest(claim: str, passages: Sequence[Passage]) -> list[Passage]:
     return sorted(passages, key=lambda one: -coverage(wanted, stems(stated_by(one))))[:1]
 
 
-def _quoted(quote: Quote, passages: Sequence[Passage]) -> Passage:
+def _quoted_passage(quote: Quote, passages: Sequence[Passage]) -> Passage:
     """Return the passage of a quote, with the quote as its text."""
     passage = next(one for one in passages if one["id"] == quote["passage"])
     return {**passage, "text": passage["text"][quote["start"] : quote["end"]]}

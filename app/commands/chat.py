@@ -26,14 +26,14 @@ def chat(options: argparse.Namespace) -> int:
     settings, context = load_settings(), context_from_options(options)
     require_docs(options.docs)
     with closing(open_threads(settings)) as threads:
-        thread = _named(threads, options)
+        thread = _thread_from_options(threads, options)
         with SelfRAG.open(*options.docs or (), settings=settings, context=context, screen=screen) as rag:
             feedback = open_feedback(settings, threads)
             _talk(Conversation(rag, threads, feedback, context, options, screen), thread)
     return 0
 
 
-def _named(threads: ThreadTables, options: argparse.Namespace) -> Thread | None:
+def _thread_from_options(threads: ThreadTables, options: argparse.Namespace) -> Thread | None:
     """Return the thread that the options name, before any model is loaded. Raises `RequestError`."""
     if options.thread is not None:
         return find_thread(threads, options.thread)

@@ -38,7 +38,7 @@ def compare(options: argparse.Namespace) -> int:
     settings = load_settings()
     context = compose.context_of(settings, context_from_options(options))
     name = dataset_name(options.dataset) if options.dataset else None
-    _check(options)
+    _check_options(options)
     folder = options.out or Path("eval") / (name or SINGLE)
     require_own(folder)
     compared, failure = _compared(options, settings, context, screen, name, folder)
@@ -49,7 +49,7 @@ def compare(options: argparse.Namespace) -> int:
     return 0
 
 
-def _check(options: argparse.Namespace) -> None:
+def _check_options(options: argparse.Namespace) -> None:
     """Raise `RequestError` for what is wrong with the request, before any model is loaded."""
     if not options.dataset:
         require_question(as_text(" ".join(options.question)))

@@ -27,7 +27,7 @@ from evaluation.judging.judge import judge_records
 from evaluation.measures.metrics import summarise
 from evaluation.record_store import NAME, RecordStore
 from evaluation.records import Dataset, Example, Judgements, Record, System
-from evaluation.reporting.routes import routed
+from evaluation.reporting.routes import expected_routes
 from evaluation.reporting.tables import tables_of
 from evaluation.run import run_systems
 from evaluation.self_rag import self_rag_system
@@ -179,7 +179,7 @@ def _report(
         if number:
             screen.result("")
         print_table(rows, screen)
-    show_routes(routed(examples, records), screen)
+    show_routes(expected_routes(examples, records), screen)
     if judgements and judgements.unanswered:
         screen.note(
             f"The judge gave no verdict on {judgements.unanswered} of {judgements.asked} questions: {judgements.reason}"

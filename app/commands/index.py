@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from app.libraries import open_own
 from app.settings import load_settings
-from app.terminal.inventory import checked, inventory_rows, left_out_lines, sync_summary
+from app.terminal.inventory import check_summary, inventory_rows, left_out_lines, sync_summary
 from app.terminal.progress import print_table
 from app.terminal.screen import Screen, print_error
 from core.errors import RequestError
@@ -93,7 +93,7 @@ def verify_library(library: Library, screen: Screen) -> int:
         report = library.verify(progress)
     for sentence in report.repairs:
         screen.result(sentence)
-    screen.result(checked(report))
+    screen.result(check_summary(report))
     for problem in report.problems:
         print_error(problem)
     return RequestError.exit_code if report.problems else 0

@@ -37,11 +37,11 @@ def audit(options: argparse.Namespace, _: Settings, screen: Screen) -> None:
     """Print the entries of an audit log. Raises `RequestError` at an entry that was changed, or follows a lost one."""
     since = options.since.isoformat() if options.since else ""
 
-    def told(entry: Entry) -> None:
+    def show_entry(entry: Entry) -> None:
         if entry["at"] >= since and options.who in (None, entry["who"]):
             screen.text(as_json(entry))
 
-    chain = verify_log(options.file, told)
+    chain = verify_log(options.file, show_entry)
     screen.note(f"{chain.entries:,} entries, each follows the one before; the last has the SHA-256 {chain.last or '–'}")
 
 
@@ -64,7 +64,7 @@ def copy(options: argparse.Namespace, settings: Settings, screen: Screen) -> Non
         raise RequestError("FROM and TO are the same store: name two.")
     with (
         opened_filled(options.source, options.library, settings) as source,
-        held(source),
+        writer_lock(source),
         open_without_model(options.target, options.library, settings, source.made().embedding) as target,
         screen.working("copying", "documents") as progress,
     ):
@@ -95,7 +95,7 @@ def backup(options: argparse.Namespace, settings: Settings, screen: Screen) -> N
     ):
         kept = [json.dumps(one) for one in threads.exported()]
         try:
-            with held(source), screen.working("copying", "documents") as progress:
+            with writer_lock(source), screen.working("copying", "documents") as progress:
                 documents = write_backup(source, options.file, kept, progress)
         except OSError as error:
             raise unwritable_file(options.file, error) from error
@@ -170,6 +170,6 @@ def open_without_model(
     return closing(open_store(url, name, unused, home=home_of(url, settings), machine=machine_of(settings)))
 
 
-def held(store: Store) -> AbstractContextManager[None]:
+def writer_lock(store: Store) -> AbstractContextManager[None]:
     """Return a context that keeps other processes from writing to the store; it does nothing on a read-only store."""
     return store.only_writer() if store.writable else nullcontext()

@@ -111,7 +111,7 @@ def attachment(name: str, form: str, text: str) -> Response:
     return Response(text, media_type=media_type, headers=headers)
 
 
-def started(run: Run) -> Response:
+def started_response(run: Run) -> Response:
     """Return the response to a run that was started: its id and address."""
     return json_response({"id": run.id}, 202, {"X-Run-Id": run.id, "Location": f"/api/runs/{run.id}"})
 
@@ -146,18 +146,18 @@ def json_api(service: Service) -> APIRouter:
     @router.post("/runs", tags=["questions"], status_code=202)
     async def start_run(question: Question, owner: Owner) -> Response:
         """Start a run, which outlives its client, and return its id at once."""
-        return started(await start(question, owner, outlives=True))
+        return started_response(await start(question, owner, outlives=True))
 
     @router.post("/checks", tags=["checks"], status_code=202)
     async def check_text(given: GivenText, owner: Owner) -> Response:
         """Start a check of a text against the documents, and return its run's id at once."""
-        return started(await service.check(TextToCheck(given.text, []), given.name, owner))
+        return started_response(await service.check(TextToCheck(given.text, []), given.name, owner))
 
     @router.post("/checks/{name}", tags=["checks"], status_code=202, openapi_extra=RAW_BODY)
     async def check_file(name: str, owner: Owner, request: Request) -> Response:
         """Start a check of the body, a document of the kind that the suffix of its name tells."""
         given = await asyncio.to_thread(read_text_to_check, name, await request.body())
-        return started(await service.check(given, name, owner))
+        return started_response(await service.check(given, name, owner))
 
     @router.get("/runs", tags=["questions"])
     async def last_runs(owner: Owner) -> Response:

@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 
 from app.export import exported_thread
 from app.options import as_text
-from app.server.json_api import Form, Owner, attachment, json_response, started
+from app.server.json_api import Form, Owner, attachment, json_response, started_response
 from app.server.names import without_paths
 from app.server.service import AskOptions
 from app.server.threads import ThreadRuns
@@ -87,7 +87,7 @@ def threads_api(runs: ThreadRuns) -> APIRouter:
             standalone=asked.standalone and as_text(asked.standalone),
             replaces=asked.replaces,
         )
-        return started(run)
+        return started_response(run)
 
     @router.get("/{id_}/export")
     async def export(id_: str, owner: Owner, form: Form = "markdown") -> Response:

@@ -65,7 +65,7 @@ def unnamed(one: Source | Failure | Skipped) -> str:
     return one.reason.removeprefix(f"{shown_path(one.path.name)} ")
 
 
-def checked(report: VerifyReport) -> str:
+def check_summary(report: VerifyReport) -> str:
     """Say what a check of the index found."""
     found = [f"{len(report.repairs)} mended"] if report.repairs else []
     found += [f"{len(report.problems)} cannot be mended"] if report.problems else []

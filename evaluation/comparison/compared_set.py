@@ -115,11 +115,11 @@ async def compare_all(
 async def sum_up(judge: Judge, name: str, comparisons: Sequence[Comparison]) -> Pair:
     """Let the model write about a set's figures twice, once with each system named first. Raises `ModelError`."""
     found = summary_figures(shared(comparisons))
-    opinions = await _written(judge, found, OURS, BASELINE), await _written(judge, found, BASELINE, OURS)
+    opinions = await _opinion_on_set(judge, found, OURS, BASELINE), await _opinion_on_set(judge, found, BASELINE, OURS)
     return Pair(name, OURS, BASELINE, opinions)
 
 
-async def _written(judge: Judge, found: Sequence[Figure], first: str, second: str) -> Opinion:
+async def _opinion_on_set(judge: Judge, found: Sequence[Figure], first: str, second: str) -> Opinion:
     about = {"kind": "analysis", "first": first, "second": second}
     lines = "\n".join(_line(one, first, second) for one in found)
     text, failure = await judge.write(ANALYSE, about, ANALYSIS_MAX_TOKENS, figures=lines)

@@ -81,7 +81,7 @@ def copy_library(
         for batch in record_batches(lacking, progress):
             _put(source, target, batch, known)
         target.settle()
-        _compare(source, target, records)
+        _require_same(source, target, records)
     passages = sum(record.passages for record in records.values())
     return Copied(len(lacking), len(records) - len(lacking), passages, missing, [path_of(path) for path in left_out])
 
@@ -154,7 +154,7 @@ def _put(source: CopySource, target: Store, records: Collection[FileRecord], kno
     target.put(files)
 
 
-def _compare(source: CopySource, target: Store, records: Mapping[bytes, FileRecord]) -> None:
+def _require_same(source: CopySource, target: Store, records: Mapping[bytes, FileRecord]) -> None:
     """Raise ``RequestError`` unless the target has the same documents; vectors are compared in 16 bits a number."""
     found = target.records()
     for batch in record_batches(records):

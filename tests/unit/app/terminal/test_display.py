@@ -15,7 +15,7 @@ from app import cli
 from app.cli import main
 from app.commands import ask as ask_module
 from app.commands.index import listing, sync_and_report, verify_library
-from app.libraries import tell
+from app.libraries import report_sync
 from app.results.events import DraftToken, Finished, NodeFinished
 from app.results.result import result_of
 from app.terminal.inventory import left_out_lines
@@ -168,7 +168,7 @@ WAYS: dict[str, Callable[[str], None]] = {
     "sync": shelved(sync_and_report),
     "list": shelved(listing),
     "verification": shelved(verify_library),
-    "notes of a sync": shelved(lambda shelf, screen: tell(shelf.report, screen)),
+    "notes of a sync": shelved(lambda shelf, screen: report_sync(shelf.report, screen)),
     "what was left out": shelved(
         lambda shelf, screen: [screen.remark(line) for line in left_out_lines(shelf.held, shelf.left)]
     ),
