@@ -77,7 +77,7 @@ def shown(written: list[Path]) -> str:
 @pytest.fixture
 def _undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """No pictures, which take a second to draw."""
-    for picture in ("overview", "calibration", "risk_coverage", "cost_quality", "relevance"):
+    for picture in ("overview", "calibration_charts", "risk_coverage_charts", "cost_quality", "relevance"):
         monkeypatch.setattr(charts, picture, lambda *_: Html(""))
 
 

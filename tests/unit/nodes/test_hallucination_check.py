@@ -269,7 +269,7 @@ async def test_the_longest_draft_is_read_in_another_thread(unit: str, monkeypatc
 
         return run
 
-    for module, name in ((node, "statements"), (check_claim, "rule")):
+    for module, name in ((node, "statements"), (check_claim, "quotes_or_reason")):
         monkeypatch.setattr(module, name, noted(getattr(module, name)))
     paragraph = (unit * LONGEST_CLAIM)[: LONGEST_CLAIM - 100]
     claims = await checked("\n\n".join([paragraph] * (MAX_TOKENS * MAX_CHARACTERS_PER_TOKEN // LONGEST_CLAIM)))
