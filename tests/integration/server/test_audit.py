@@ -239,7 +239,7 @@ async def test_what_an_agent_verifies_counts_with_its_tokens_also_if_it_fails_an
 KILLS = """
 import os, signal, sys, time
 from pathlib import Path
-from app.server.audit import Audit, verified
+from app.server.audit import Audit, verify_log
 
 path = Path(sys.argv[1])
 path.touch()
@@ -254,7 +254,7 @@ for _ in range(8):
     os.kill(writer, signal.SIGKILL)
     os.waitpid(writer, 0)
     entries = []
-    verified(path, entries.append)
+    verify_log(path, entries.append)
     print(len(entries))
 """
 
