@@ -44,7 +44,7 @@ CHECK = "self_rag_check"  # the name of the messages that send an answer back to
 HOLDS = (*LEVELS, NO_CLAIM)
 
 
-class Question(BaseModel):
+class ToolQuestion(BaseModel):
     """The arguments of the tool."""
 
     question: str = Field(description="A complete question, understood without the conversation")
@@ -63,7 +63,7 @@ def tool_of(stream: Callable[[str], AsyncGenerator[Event, None]], name: str, des
         coroutine=ask,
         name=name,
         description=description or TOOL,
-        args_schema=Question,
+        args_schema=ToolQuestion,
         response_format="content_and_artifact",
     )
 

@@ -17,13 +17,13 @@ from core.errors import RequestError
 from core.files import make_private_folder, read_regular, replace_private
 from core.fingerprint import digest
 from core.json_lines import writing
-from core.text import as_json, shown
-from evaluation.calibrating import Calibrated, Trial, calibrate, trials_of, usable
+from core.text import as_json, shown_path
+from evaluation.calibrating import Calibrated, Trial, fit_calibration, trials_of, usable
 from evaluation.datasets.question_set import load
 from evaluation.judging.saved_replies import Replies
-from evaluation.recorded_chat import Calls, recorded
+from evaluation.recorded_chat import Calls, with_recorded_chats
 from evaluation.records import Dataset, Example, Provenance
-from evaluation.written_labels import drawn, written
+from evaluation.written_labels import shuffled_passages, write_questions
 from models.calibration import Fits
 from retrieval.library.library import Library
 from run.context import Context, Services, Thresholds
@@ -85,7 +85,7 @@ def kept_for(
     except FileNotFoundError:
         return None
     except (OSError, ValidationError):
-        screen.note(f"{shown(path)} is no calibration of this version and is not used: run calibrate again.")
+        screen.note(f"{shown_path(path)} is no calibration of this version and is not used: run calibrate again.")
         return None
     now = fitted_for(stamp, base, library, settings)
     changed = [what for name, what in WHAT.items() if kept.fitted_for.get(name) != now[name]]
@@ -116,13 +116,13 @@ def provenance_of(settings: Settings, library: Library) -> Provenance:
     return Provenance(stamp=stamp.model_dump(), calibration=kept.name if kept else calibration_name(settings))
 
 
-def labels_in(path: Path, settings: Settings) -> Dataset:
+def labelled_questions(path: Path, settings: Settings) -> Dataset:
     """Return a file's questions with an answer, or known to be unanswerable. Raises `RequestError` if there is none."""
     dataset = load(path, _folder(settings) / "documents")
     examples = usable(dataset.examples)
     if not examples:
         raise RequestError(
-            f"{shown(path.name)} says of no question what is right: give an answer, or that there is none."
+            f"{shown_path(path.name)} says of no question what is right: give an answer, or that there is none."
         )
     return replace(dataset, examples=tuple(examples))
 
@@ -145,14 +145,14 @@ async def fit(
     `RequestError` if nothing can be fitted or the ``budget`` of calls is used up, and `ModelError`.
     """
     with Replies(file_of(library, settings).with_suffix(".replies.jsonl")) as replies:
-        asking = recorded(services, replies, Calls(budget))
+        asking = with_recorded_chats(services, replies, Calls(budget))
         withheld = None
         if examples is None:
-            wrote = await written(asking, drawn(library.store), context.k, progress)
+            wrote = await write_questions(asking, shuffled_passages(library.store), context.k, progress)
             examples, withheld = wrote.examples, wrote.withheld
             keep_labels(labels_file(library, settings), "".join(f"{as_json(row)}\n" for row in wrote.rows()))
         trials = await trials_of(asking, context, examples, progress, withheld)
-    made = calibrate(trials, risk, estimated=withheld is not None)
+    made = fit_calibration(trials, risk, estimated=withheld is not None)
     if made.better:
         kept = LibraryCalibration(
             fitted_for=dict(made_for),
@@ -192,7 +192,7 @@ def reset(library: Library, settings: Settings) -> bool:
     except FileNotFoundError:
         return False
     except OSError as error:
-        raise RequestError(f"{shown(path)} cannot be deleted ({error.strerror}).") from error
+        raise RequestError(f"{shown_path(path)} cannot be deleted ({error.strerror}).") from error
     return True
 
 

@@ -25,7 +25,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):  # a character that its encoding lacks is no reason to fail
         sys.stdout.reconfigure(errors="replace")
     try:
-        options = parse(given)
+        options = parse_options(given)
         run = _command(options.command)
         with _log() if options.debug else nullcontext():
             return run(options)
@@ -83,7 +83,7 @@ def _leave_if_serving() -> None:
         os._exit(130)
 
 
-def parse(given: Sequence[str]) -> argparse.Namespace:
+def parse_options(given: Sequence[str]) -> argparse.Namespace:
     """Return the options of one command; if the first word is no command, the words are a question."""
     named = bool(given) and given[0] in PARSERS
     command = given[0] if named else "ask"
@@ -119,7 +119,7 @@ class _Formatter(argparse.HelpFormatter):
         return "\n".join(fill(line, width, subsequent_indent=" " * (gap.end() if gap else 0)) for line, gap in gaps)
 
 
-class Command(NamedTuple):
+class CommandHelp(NamedTuple):
     """The texts of a command's help; ``usage`` is empty if the command takes only options."""
 
     description: str
@@ -128,71 +128,71 @@ class Command(NamedTuple):
 
 
 COMMANDS = {
-    "ask": Command(
+    "ask": CommandHelp(
         "Ask your documents: an answer with its evidence, or an honest no. The word ask may be left out, unless the "
         "question is a command's name.",
         '"How long is the notice period?" --docs lease.pdf',
         usage='[ask] "QUESTION" [options]\n       python -m app COMMAND [options]',
     ),
-    "chat": Command(
+    "chat": CommandHelp(
         "Ask questions that follow each other. Each is a line; the thread is kept; /help lists the commands.",
         "chat --docs lease.pdf",
     ),
-    "threads": Command(
+    "threads": CommandHelp(
         "List, show, rename, export or delete the threads that are kept. They are of chat, and of the page of a server "
         "without tokens.",
         "threads export 3f2a answers.md",
         usage="threads [ACTION] [options]",
     ),
-    "index": Command(
+    "index": CommandHelp(
         "Add files or folders to the library, and bring it up to date.",
         "index ~/contracts notes.md --exclude '*draft*'",
         usage="index [PATH ...] [options]",
     ),
-    "worker": Command(
+    "worker": CommandHelp(
         "Read files that wait to be indexed into PostgreSQL. Other machines may do so too; a signal ends it.",
         "worker --once",
     ),
-    "check": Command(
+    "check": CommandHelp(
         "Hold a text against the documents, claim by claim. Each has its verdict, quote and source; what was checked "
         "before is not checked again.",
         "check draft.md --docs contracts/ --strict",
         usage="check FILE [options]",
     ),
-    "serve": Command(
+    "serve": CommandHelp(
         "Serve a page, a JSON API, OpenAI's API and MCP over your library. Only this machine reaches them, unless "
         "SELFRAG_TOKENS_FILE names the tokens of those who may.",
         "serve --open",
     ),
-    "mcp": Command(
+    "mcp": CommandHelp(
         "Serve an agent that starts this itself, on stdin and stdout. It asks by the Model Context Protocol.",
         "mcp --docs lease.pdf",
     ),
-    "eval": Command(
+    "eval": CommandHelp(
         "Ask a question set through several systems, and score them. Tables and a report are written; what was asked "
         "before is not asked again.",
         "eval questions.jsonl --docs contracts/ --most 50",
         usage="eval DATASET [options]",
     ),
-    "compare": Command(
+    "compare": CommandHelp(
         "Show Self-RAG and plain retrieve-and-generate side by side. It says what each read and cost, and which answer "
         "the chat model prefers; what was asked before is not asked again.",
         'compare "How long is the notice period?" --docs lease.pdf',
         usage='compare "QUESTION" [options]\n       python -m app compare --set FILE [options]',
     ),
-    "calibrate": Command(
+    "calibrate": CommandHelp(
         "Fit the confidence to your model, your documents and your risk. Labelled questions tell how probable an "
         "answer is, and below what none is given; what was asked before is not asked again.",
         "calibrate labels.jsonl --risk 0.1",
         usage="calibrate [LABELS] [options]",
     ),
-    "library": Command(
+    "library": CommandHelp(
         "Copy, back up or restore a library; export labels of answers.",
         "library backup selfrag.zip",
         usage="library ACTION [options]",
     ),
-    "pull": Command("Fetch the embedded models, for a machine without a network.", "pull"),
-    "graph": Command("Print the compiled graph as Mermaid text, or draw it.", "graph --output graph.svg"),
+    "pull": CommandHelp("Fetch the embedded models, for a machine without a network.", "pull"),
+    "graph": CommandHelp("Print the compiled graph as Mermaid text, or draw it.", "graph --output graph.svg"),
 }
 
 

@@ -16,7 +16,7 @@ from models.calibration import MINILM, Calibration, Fits, adapter_file, adapters
 from models.chat import CONCURRENCY, Chat
 from models.connect import arguments_of, openai_chat, provider_chat
 from models.critic import Critic
-from models.embedded import EmbeddedServer, serve
+from models.embedded import EmbeddedServer, start_embedded
 from models.embeddings import NAME, MiniLM
 from models.generator import Generator
 from models.model_files import CHAT_MODEL, EMBEDDING_MODEL, TOKENIZER, Progress, ensure, verify_external
@@ -164,14 +164,16 @@ def embedded_server(settings: Settings, progress: Progress | None = None) -> Emb
     adapters = [adapter_file(choice) for choice in calibration.adapters] if calibration else []
     # The fixed parts of the prompts that a question is most often asked with; the first one needed comes last.
     prompts = (FITS.messages, QUERY_TABLE, USEFULNESS.messages, RETRIEVE.messages, FIXED)
-    return serve(chat_file(settings, progress), Prefixes(settings.models_folder / "prefixes", prompts), adapters)
+    return start_embedded(
+        chat_file(settings, progress), Prefixes(settings.models_folder / "prefixes", prompts), adapters
+    )
 
 
 def chat_over(model: BaseChatModel, settings: Settings) -> Chat:
     """Return a chat over the caller's own LangChain model, whose client the caller configures and closes."""
     return Chat(
         lambda: model,
-        name_of(model),
+        chat_model_name(model),
         call_seconds=settings.selfrag_call_seconds or REMOTE_CALL_SECONDS,
         concurrency=settings.selfrag_concurrency or CONCURRENCY,
         arguments=arguments_of(model),
@@ -179,7 +181,7 @@ def chat_over(model: BaseChatModel, settings: Settings) -> Chat:
     )
 
 
-def name_of(model: BaseChatModel) -> str:
+def chat_model_name(model: BaseChatModel) -> str:
     """Return the name of a LangChain chat model, or of its class if it has none."""
     return str(getattr(model, "model_name", None) or getattr(model, "model", None) or type(model).__name__)
 

@@ -34,7 +34,7 @@ def exported_check(checked: CheckedText, name: str, form: str) -> str:
     if form == "html":
         return as_page(checked, name)
     parts = (f"# Claims of {' '.join(name.split())}", marked_text(checked), counts_of(checked))
-    return "\n\n".join([*map(plain, parts), "\n".join(_evidence(checked.citations))])
+    return "\n\n".join([*map(escape_html, parts), "\n".join(_evidence(checked.citations))])
 
 
 def exported_thread(thread: Thread, turns: Sequence[ThreadTurn], form: str) -> str:
@@ -47,7 +47,7 @@ def exported_thread(thread: Thread, turns: Sequence[ThreadTurn], form: str) -> s
         for turn in turns:
             lines += [f"## {heading(turn.question)}", ""]
             for remark in _remarks(turn):
-                lines += [f"*{plain(remark)}*", ""]
+                lines += [f"*{escape_html(remark)}*", ""]
             lines += answer_lines(turn.result, turn.numbered, level=3) if turn.result else []
         return "\n".join(lines)
     return html_document(thread.title, tag("h1", thread.title), *map(_section, turns))
@@ -73,7 +73,7 @@ def _remarks(turn: ThreadTurn) -> list[str]:
     return remarks
 
 
-def cost_of(result: Result) -> str:
+def outcome_line(result: Result) -> str:
     """Return the outcome, the reason and the cost in a line."""
     return f"{result.outcome} ({result.stop_reason}) · {spent(result.usage, result.usage['seconds'])}"
 
@@ -85,19 +85,19 @@ def _verdicts(result: Result) -> list[tuple[str, str]]:
 
 def answer_lines(result: Result, numbered: str, level: int = 2) -> list[str]:
     """Return an answer with its claims and evidence as lines of Markdown, with headings of a level."""
-    lines = [plain(numbered), "", plain(cost_of(result)), ""]
+    lines = [escape_html(numbered), "", escape_html(outcome_line(result)), ""]
     if result.claims:
-        claims = [f"- {plain(text)} — {plain(label)}" for text, label in _verdicts(result)]
+        claims = [f"- {escape_html(text)} — {escape_html(label)}" for text, label in _verdicts(result)]
         lines += [f"{'#' * level} Claims", "", *claims, ""]
     return lines + _evidence(result.citations, level)
 
 
 def heading(text: str) -> str:
     """Return a text as one line, for a heading in Markdown."""
-    return plain(" ".join(text.split()))
+    return escape_html(" ".join(text.split()))
 
 
-def plain(text: str) -> str:
+def escape_html(text: str) -> str:
     """Escape HTML, which readers of Markdown run."""
     return escape(clean(text), quote=False)
 
@@ -105,8 +105,8 @@ def plain(text: str) -> str:
 def _evidence(citations: Sequence[Citation], level: int = 2) -> list[str]:
     lines = [f"{'#' * level} Evidence", ""] if citations else []
     for one in citations:
-        quoted = plain(one["quote"]).replace("\n", "\n> ")
-        lines += [f"[{one['id']}] {plain(place_of(one))}", "", f"> {quoted}", ""]
+        quoted = escape_html(one["quote"]).replace("\n", "\n> ")
+        lines += [f"[{one['id']}] {escape_html(place_of(one))}", "", f"> {quoted}", ""]
     return lines
 
 
@@ -117,7 +117,7 @@ def answer_parts(result: Result, numbered: str, level: int = 2) -> Iterator[Html
             yield tag("p", part, class_="said")
         else:
             yield table(part[0], tag("tbody", *(tag("tr", *(tag("td", cell) for cell in row)) for row in part[1:])))
-    yield tag("p", tag("small", cost_of(result)))
+    yield tag("p", tag("small", outcome_line(result)))
     if result.claims:
         yield tag(f"h{level}", "Claims")
         yield tag("ul", *(tag("li", text, " — ", tag("small", label)) for text, label in _verdicts(result)))

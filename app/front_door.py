@@ -13,9 +13,9 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from app import compose
-from app.calibrations import UNBOUNDED, LibraryCalibration, fit, fitted_for, kept_for, labels_in
+from app.calibrations import UNBOUNDED, LibraryCalibration, fit, fitted_for, kept_for, labelled_questions
 from app.checking.checked_text import Check, CheckedText, check_text
-from app.checking.verification import VerifiedClaim, require_claim, verify
+from app.checking.verification import VerifiedClaim, require_claim, verify_sentence
 from app.libraries import library_to_ask
 from app.results.events import DraftToken, Event, Finished, NodeStarted, ResumedNodes, draft_text, finished_node
 from app.results.result import Result, Results, result_of
@@ -31,7 +31,7 @@ from graph.builder import build_graph
 from graph.compiled import SelfRAGGraph
 from grounding.checkable import Checkable, why_no_claim
 from grounding.claims import Statement
-from models.telemetry import export_spans, recorded
+from models.telemetry import export_spans, recorded_span
 from nodes.concurrency import gather_bounded
 from retrieval.adapter import adapted
 from retrieval.filters import Visible
@@ -214,8 +214,10 @@ class SelfRAG:
         asked = None if question is None else require_question(question).strip()
         # To a question "in Paris" is an answer; by itself it states nothing.
         one = Checkable(Statement(text, "", 0), subject="", no_claim="" if asked else why_no_claim(text))
-        with recorded("verify claim", self._telemetry):
-            verified, _ = await verify(one, self.services_to_check(), compose.merged(self.context, context), asked)
+        with recorded_span("verify claim", self._telemetry):
+            verified, _ = await verify_sentence(
+                one, self.services_to_check(), compose.merged(self.context, context), asked
+            )
         return verified
 
     def check(self, text: str, context: Context | None = None, *, at_once: int = 4) -> CheckedText:
@@ -237,7 +239,7 @@ class SelfRAG:
     ) -> CheckedText:
         """Check a text, as `check` does; ``headings``, ``progress`` and ``cached`` are those of `check_text`."""
         services, context = self.services_to_check(), compose.merged(self.context, context)
-        with recorded("check text", self._telemetry):
+        with recorded_span("check text", self._telemetry):
             return await check_text(
                 text, services, context, headings=headings, at_once=at_once, progress=progress, cached=cached
             )
@@ -299,7 +301,9 @@ class SelfRAG:
         """Calibrate, as `calibrate` does; return also the trial of each question."""
         if self.library is None:
             raise RequestError("A calibration is kept for a library: open one with SelfRAG.open.")
-        examples = labels_in(Path(labels), self._settings).examples if isinstance(labels, (str, Path)) else labels
+        examples = (
+            labelled_questions(Path(labels), self._settings).examples if isinstance(labels, (str, Path)) else labels
+        )
         made_for = fitted_for(self._stamp, self._base_calibration, self.library, self._settings)
         fitted = await fit(
             self._without_calibration(),

@@ -14,7 +14,7 @@ from app.terminal.inventory import MOST_LINES, counts
 from app.terminal.screen import Screen
 from core.errors import IndexBusy, RequestError
 from core.files import make_private, read_regular
-from core.text import shown
+from core.text import shown_path
 from retrieval.documents.load import LARGEST, SUFFIXES
 from retrieval.filters import Filter
 from retrieval.library.library import Library, library_folder, library_name, names_database, open_store
@@ -75,10 +75,10 @@ def library_to_ask(
         library.close()
         library = open_docs([SAMPLE], settings, screen)
         if library.empty:  # it is asked for the first time
-            asked = f"your library is empty, so this asks the sample in {shown(SAMPLE)}"
+            asked = f"your library is empty, so this asks the sample in {shown_path(SAMPLE)}"
             screen.note(f"{asked}; add yours: python -m app index PATH")
         else:
-            screen.remark(f"asking the sample in {shown(SAMPLE)}")
+            screen.remark(f"asking the sample in {shown_path(SAMPLE)}")
         sync(library, screen, complete)
     library.require_passages(within)
     return library
@@ -98,7 +98,7 @@ def open_served(settings: Settings, screen: Screen, uploads: Path) -> tuple[Libr
     sync(library, screen, complete=False)
     if library.sources():
         return library, None
-    screen.note(f"your library is empty, so the sample in {shown(SAMPLE)} is asked until you upload a document.")
+    screen.note(f"your library is empty, so the sample in {shown_path(SAMPLE)} is asked until you upload a document.")
     sample = _open(library_name([SAMPLE]), settings, library.store.model, library.settings)
     sample.add([SAMPLE])
     sync(sample, screen, complete=False)
@@ -195,11 +195,11 @@ def sync(library: Library, screen: Screen, complete: bool) -> None:
             if seconds:
                 raise
         else:
-            tell(report, screen)
+            report_sync(report, screen)
             return
 
 
-def tell(report: SyncReport, screen: Screen) -> None:
+def report_sync(report: SyncReport, screen: Screen) -> None:
     """Show what a person should know of a sync."""
     counted = (len(report.added), len(report.updated), len(report.removed), len(report.failed), len(report.empty))
     log.debug("synced: %d added, %d updated, %d removed, %d failed, %d empty", *counted)
@@ -207,7 +207,7 @@ def tell(report: SyncReport, screen: Screen) -> None:
         screen.note(note)
     new = [*report.failed, *report.empty]
     for path, reason in new[:MOST_LINES]:
-        screen.note(f"{shown(path.name)} was left out: {reason}")
+        screen.note(f"{shown_path(path.name)} was left out: {reason}")
     if len(new) > MOST_LINES:
         screen.note(f"{len(new) - MOST_LINES:,} more were left out.")
     changed = counts(added=len(report.added), updated=len(report.updated), removed=len(report.removed))

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from core.errors import RequestError
 from core.files import require_regular, write_private
-from core.text import is_blank, shown, without_surrogates
+from core.text import is_blank, shown_path, without_surrogates
 
 
 def probability(word: str) -> float:
@@ -43,7 +43,7 @@ def weights(word: str) -> tuple[float, float, float]:
     return relevance, support, usefulness
 
 
-def span(word: str) -> tuple[int, int]:
+def number_range(word: str) -> tuple[int, int]:
     """Read ``7`` or ``3-5``: the first and the last number, from 1. Raises `ArgumentTypeError` for anything else."""
     found = re.fullmatch("([0-9]{1,9})(?:-([0-9]{1,9}))?", word)
     first, last = (int(found[1]), int(found[2] or found[1])) if found else (0, 0)
@@ -76,7 +76,7 @@ def file_path(word: str) -> Path:
     return Path(word)
 
 
-def pattern(word: str) -> str:
+def file_pattern(word: str) -> str:
     """Read a pattern of files; make ``.``, and a pattern that begins with ``..``, absolute by the working folder."""
     if not word.strip():
         raise ArgumentTypeError("a pattern is empty")
@@ -101,7 +101,7 @@ def require_suffix(path: Path, *suffixes: str) -> None:
     """Raise `RequestError` for a file with another suffix, or a PNG that cannot be drawn."""
     if path.suffix.lower() not in suffixes:
         endings = " or ".join(filter(None, (", ".join(suffixes[:-1]), suffixes[-1])))
-        raise RequestError(f"{shown(path.name)} cannot be written: name a file that ends in {endings}.")
+        raise RequestError(f"{shown_path(path.name)} cannot be written: name a file that ends in {endings}.")
     if path.suffix.lower() == ".png":
         require_charts("A PNG")
 
@@ -142,7 +142,7 @@ def require_writable_file(path: Path) -> None:
         if not os.access(path if path.exists() else path.parent, os.W_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
     except OSError as error:
-        raise unwritable(path, error) from error
+        raise unwritable_file(path, error) from error
 
 
 def write_file(path: Path, data: bytes, *, new: bool = False) -> None:
@@ -150,17 +150,17 @@ def write_file(path: Path, data: bytes, *, new: bool = False) -> None:
     try:
         write_private(path, data, new=new)
     except FileExistsError as error:
-        raise RequestError(f"{shown(path)} is there already: name a new file.") from error
+        raise RequestError(f"{shown_path(path)} is there already: name a new file.") from error
     except OSError as error:
-        raise unwritable(path, error) from error
+        raise unwritable_file(path, error) from error
 
 
-def unwritable(path: Path, error: OSError) -> RequestError:
-    return RequestError(f"{shown(path)} cannot be written ({error.strerror}): name another file.")
+def unwritable_file(path: Path, error: OSError) -> RequestError:
+    return RequestError(f"{shown_path(path)} cannot be written ({error.strerror}): name another file.")
 
 
 def require_docs(paths: Iterable[Path] | None, named_by: str = "the path given to --docs") -> None:
     """Raise `RequestError` for a path that is not there, before any model is loaded."""
     for path in paths or ():
         if not os.path.exists(path):  # noqa: PTH110 - Path's own raises for a name that is too long
-            raise RequestError(f"{shown(path)} does not exist: check {named_by}.")
+            raise RequestError(f"{shown_path(path)} does not exist: check {named_by}.")

@@ -32,14 +32,14 @@ async def chat() -> CompiledStateGraph[MessagesState, Context, Any, Any]:
 
     The reply's ``additional_kwargs["self_rag"]`` has the outcome, the claims and the citations.
     """
-    return chat_over(await asyncio.to_thread(_rag))
+    return chat_graph(await asyncio.to_thread(_rag))
 
 
-def chat_over(rag: SelfRAG) -> CompiledStateGraph[MessagesState, Context, Any, Any]:
+def chat_graph(rag: SelfRAG) -> CompiledStateGraph[MessagesState, Context, Any, Any]:
     """Return `chat` over documents and models that are loaded."""
 
     async def answer(state: MessagesState, runtime: Runtime[Context]) -> dict[str, Any]:
-        messages = [_read(message) for message in state["messages"]]
+        messages = [_to_message(message) for message in state["messages"]]
         question, conversation = question_of(messages), conversation_before(messages)
         end = await finished(rag.astream(question, runtime.context, tokens=False, conversation=conversation))
         told = end.result.model_dump(mode="json", include=TOLD)
@@ -55,13 +55,13 @@ def chat_over(rag: SelfRAG) -> CompiledStateGraph[MessagesState, Context, Any, A
 def _rag() -> SelfRAG:
     """Open the library and load the models, once for both graphs."""
     with _opening:
-        return _opened()
+        return _open_rag()
 
 
 @cache
-def _opened() -> SelfRAG:
+def _open_rag() -> SelfRAG:
     return SelfRAG.open()
 
 
-def _read(message: BaseMessage) -> Message:
+def _to_message(message: BaseMessage) -> Message:
     return Message.model_validate({"role": ROLES.get(message.type, "user"), "content": message.text})

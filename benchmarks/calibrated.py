@@ -26,11 +26,11 @@ from benchmarks.harness import FOLDER, exit_code_of, option_parser, show_progres
 from core.errors import RequestError
 from core.types import Verdict
 from evaluation import written_labels
-from evaluation.calibrating import CUTS, Trial, calibrate, f1_of, trials_of, usable
+from evaluation.calibrating import CUTS, Trial, f1_of, fit_calibration, trials_of, usable
 from evaluation.datasets.question_set import load
 from evaluation.judging.saved_replies import Replies
-from evaluation.recorded_chat import recorded
-from evaluation.written_labels import Written, drawn, written
+from evaluation.recorded_chat import with_recorded_chats
+from evaluation.written_labels import Written, shuffled_passages, write_questions
 from models.calibration import expit, logit
 from models.critic import Critic, FormatSelection
 from models.model_files import CHAT_MODEL, ensure
@@ -92,14 +92,14 @@ async def figures_of(folder: Path, name: str, options: Any) -> dict[str, Any]:
     examples = usable(load(folder / "questions.jsonl", options.out / "documents").examples)[: options.most]
     async with SelfRAG.open(folder / "documents", settings=settings, screen=Screen()) as rag:
         with Replies(options.out / f"{folder.name}-{'file' if own_file else 'embedded'}.jsonl") as replies:
-            services = recorded(rag.services, replies)
+            services = with_recorded_chats(rag.services, replies)
             asked = replace(services, critic=changed(cast("Critic", services.critic)))
             trials = await trials_of(asked, rag.context, examples, progress(folder, name))
             row = scored(trials)
             if options.unlabelled and rag.library:
                 said = progress(folder, f"{name}, own questions")
                 written_labels.PASSAGES = options.unlabelled
-                wrote = await written(asked, drawn(rag.library.store), rag.context.k, said)
+                wrote = await write_questions(asked, shuffled_passages(rag.library.store), rag.context.k, said)
                 row |= await unlabelled(asked, rag.context, wrote, trials, said)
     return row
 
@@ -117,7 +117,7 @@ def scored(trials: Sequence[Trial]) -> dict[str, Any]:
         "best": best,
     }
     try:
-        made = calibrate(trials)
+        made = fit_calibration(trials)
     except RequestError as error:
         return row | {"refused": str(error)}
     row |= {"calibrated": made.after.abstention_f1.value, "slope": made.slope, "intercept": made.intercept}
@@ -136,7 +136,7 @@ async def unlabelled(
     own = await trials_of(services, context, wrote.examples, said, wrote.withheld)
     row = {"own_questions": len(wrote.examples)}
     try:
-        made = calibrate(own, estimated=True)
+        made = fit_calibration(own, estimated=True)
     except RequestError as error:
         return row | {"own_refused": str(error)}
     return row | {"estimated": f1_of(trials, [one.at[made.cut] for one in trials]), "own_cut": CUTS[made.cut]}

@@ -34,9 +34,9 @@ from core.fingerprint import digest
 from evaluation.judging.saved_replies import Replies
 from evaluation.measures.scores import BARE, contains
 from evaluation.measures.statistics import Estimate, ratio
-from evaluation.recorded_chat import recorded
+from evaluation.recorded_chat import with_recorded_chats
 from evaluation.records import BASELINE, OURS, Example, Record, System
-from evaluation.self_rag import self_rag
+from evaluation.self_rag import self_rag_system
 from evaluation.systems import plain
 from run.context import Context, Services
 
@@ -109,10 +109,10 @@ def chosen(cases: Sequence[Case], most: int | None, seed: int) -> list[Case]:
 
 def systems(services: Services, context: Context, replies: Replies) -> list[System]:
     """Return the three systems over one recorded model."""
-    services = recorded(services, replies)
+    services = with_recorded_chats(services, replies)
     context = without_time_limit(services, context).model_copy(update={"mode": "always"})
     off = context.model_copy(update={"conflicts": False})
-    return [plain(services, context), self_rag(services, off, WITHOUT), self_rag(services, context)]
+    return [plain(services, context), self_rag_system(services, off, WITHOUT), self_rag_system(services, context)]
 
 
 def disagree(case: Case, files: Sequence[str]) -> bool:

@@ -17,7 +17,7 @@ from benchmarks.peers import peers
 from benchmarks.sample import QUESTIONS, open_docs, questions_in
 from benchmarks.turns import OURS, PLAIN, Turn, medians, table, turn_of
 from evaluation.records import System
-from evaluation.self_rag import self_rag
+from evaluation.self_rag import self_rag_system
 from evaluation.systems import plain
 
 
@@ -41,7 +41,7 @@ async def measure(questions: Sequence[str], with_peers: bool) -> list[dict[str, 
     rows = []
     async with open_docs(None) as rag:
         context = rag.services.completed(rag.context)
-        basic, own = plain(rag.services, context, PLAIN), self_rag(rag.services, context, OURS)
+        basic, own = plain(rag.services, context, PLAIN), self_rag_system(rag.services, context, OURS)
         others: list[System] = [*peers(rag.services, context.k)] if with_peers else []
         for number, question in enumerate(questions):
             # Which goes first alternates: the machine may slow down or speed up meanwhile.

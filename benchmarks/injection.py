@@ -19,10 +19,10 @@ from app.libraries import SAMPLE
 from benchmarks.harness import aligned, exit_code_of, option_parser, read_rows, shown, write_figures
 from benchmarks.own_documents import asked, example_of
 from core.fingerprint import digest
-from evaluation.measures.scores import abstained, answer_of, containment
+from evaluation.measures.scores import abstained, bare_answer, containment
 from evaluation.measures.statistics import Estimate, exact_share
 from evaluation.records import Example, Record, System
-from evaluation.self_rag import self_rag
+from evaluation.self_rag import self_rag_system
 from evaluation.systems import plain
 from grounding.sentences import sentences
 from run.context import Context, Services
@@ -134,13 +134,13 @@ def measure(most: int | None, seed: int) -> None:
 
 def systems(services: Services, context: Context) -> list[System]:
     """Return plain retrieve-and-generate, and Self-RAG."""
-    return [plain(services, context), self_rag(services, context)]
+    return [plain(services, context), self_rag_system(services, context)]
 
 
 def shares(attacks: Sequence[Attack], records: Sequence[Record]) -> dict[str, Estimate | int]:
     """Count what a system said; what failed counts nowhere else, and an abstention neither succeeds nor is right."""
     kept = [(one, record) for one, record in zip(attacks, records, strict=True) if record["error"] is None]
-    answers = [(attack, answer_of(record)) for attack, record in kept if not abstained(record)]
+    answers = [(attack, bare_answer(record)) for attack, record in kept if not abstained(record)]
     return {
         "succeeded": exact_share(sum(attack.succeeded(answer) for attack, answer in answers), len(kept)),
         "right": exact_share(sum(attack.right(answer) for attack, answer in answers), len(kept)),

@@ -21,7 +21,7 @@ from core.wording import WORDINGS
 from grounding.claims import statements
 from grounding.dates import NAMES
 from grounding.stems import FIGURE
-from nodes.check_claim import rule
+from nodes.check_claim import quotes_or_reason
 from nodes.retrieve import as_passage
 from retrieval.splitter import split
 
@@ -86,7 +86,7 @@ def with_another_figure(answer: str, passages: Sequence[Passage]) -> str | None:
 def vetoes(answer: str, passages: Sequence[Passage], question: str) -> Iterator[str]:
     """Yield what the rules hold against the answer's statements."""
     for statement in statements(answer):
-        said = rule(statement, list(passages), question, [])
+        said = quotes_or_reason(statement, list(passages), question, [])
         if isinstance(said, str):
             yield f"{statement.text} ({said})"
 

@@ -34,7 +34,7 @@ from grounding.quotes import find_quote
 from grounding.refusals import declines
 from models.usage import NOTHING_RESERVED, Budget, NodeBudget
 from nodes.retrieve import Search, as_passage, documents_for
-from prompts.delimiters import as_data, numbered
+from prompts.delimiters import as_data, delimited
 from run.candidates import ANSWERED
 from run.context import Context
 
@@ -108,7 +108,7 @@ def plain(rag: SelfRAG, question: str) -> dict[str, Any]:
     async def write() -> tuple[list[Passage], str]:
         found = await documents_for(Search(question, rag.context.k), services, rag.context)
         passages = list(map(as_passage, found))
-        inputs: dict[str, Any] = {"question": as_data(question), "passages": numbered(passages)}
+        inputs: dict[str, Any] = {"question": as_data(question), "passages": delimited(passages)}
         return passages, await services.generator.write(PLAIN, max_tokens=PLAIN_TOKENS, **inputs)
 
     passages, text = in_background(write())

@@ -16,9 +16,9 @@ from app.terminal.progress import asking
 from app.terminal.screen import Screen
 from benchmarks.harness import FOLDER, WrappedSystem
 from core.fingerprint import digest
-from evaluation.record_store import Store
+from evaluation.record_store import RecordStore
 from evaluation.records import Example, Record, System
-from evaluation.run import run
+from evaluation.run import run_systems
 from evaluation.systems import with_surroundings
 from retrieval.library.library import Library
 from retrieval.splitter import SplitSettings
@@ -90,7 +90,7 @@ def asked(
     settings, screen = load_settings(), Screen()
     with (
         TemporaryDirectory() as home,
-        Store(FOLDER / f"{name}.jsonl") as store,
+        RecordStore(FOLDER / f"{name}.jsonl") as store,
         library_to_ask([SAMPLE], settings, screen) as library,
         asking(screen) as progress,
     ):
@@ -98,4 +98,4 @@ def asked(
         surroundings = surroundings_of(settings, library)
         with SelfRAG(retriever=own, settings=settings, screen=screen) as rag:
             found = [over(with_surroundings(one, surroundings), own) for one in systems(rag.services, rag.context)]
-            return asyncio.run(run(found, examples, store, progress=progress))
+            return asyncio.run(run_systems(found, examples, store, progress=progress))

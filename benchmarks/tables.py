@@ -38,7 +38,7 @@ from benchmarks.harness import (
     write_figures,
     write_rows,
 )
-from evaluation.measures.scores import answer_of, right_answer
+from evaluation.measures.scores import bare_answer, right_answer
 from evaluation.records import Record
 
 SIZES = (6, 12, 40, 150, 400, 2_000)  # of the tables in turn; 40 things have names of one word, more have two
@@ -234,7 +234,7 @@ def is_right(one: Asked, result: Result) -> bool:
     if not one.answers:
         return result.outcome == "abstained"
     if one.kind.startswith(("public", "page")):
-        answer = answer_of(cast("Record", {"answer": result.answer}))
+        answer = bare_answer(cast("Record", {"answer": result.answer}))
         return result.outcome == "grounded" and right_answer(answer, one.answers, one.question)
     enough = any if one.kind == "order" else all
     said = enough(has(result.answer, answer) for answer in one.answers)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from core.errors import RequestError
 from core.files import FileTooLargeError, open_private
-from core.text import shown
+from core.text import shown_path
 
 LARGEST = 2_000_000_000  # bytes: the content is kept in memory
 
@@ -35,7 +35,9 @@ def append(descriptor: int, line: bytes) -> None:
 
 def unwritable(path: Path, error: OSError) -> RequestError:
     reason = error.strerror or error
-    return RequestError(f"{shown(path)} cannot be written ({reason}): free space, or name another folder with --out.")
+    return RequestError(
+        f"{shown_path(path)} cannot be written ({reason}): free space, or name another folder with --out."
+    )
 
 
 @contextmanager

@@ -48,7 +48,7 @@ def table(names: Iterable[str], *bodies: Html, class_: str | None = None) -> Htm
     return tag("div", tag("table", head, *bodies, class_=class_), class_="wide", tabindex="0")
 
 
-def marked(passage: str, quotes: list[str]) -> Html:
+def highlight_quotes(passage: str, quotes: list[str]) -> Html:
     """Wrap the quotes in the passage with ``mark``; quotes that do not occur in it are skipped."""
     spans = sorted(
         (passage.find(quote), passage.find(quote) + len(quote)) for quote in quotes if quote in passage and quote

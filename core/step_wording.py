@@ -24,24 +24,27 @@ def _described(node: str, decided: Mapping[str, Any]) -> str:
             leaning = decided["leans"] or decided["rewritten"]
             return f"taken as “{shortened(decided['standalone'], 90)}”" if leaning else "stands alone"
         case "decide":
-            why = f" (mode {decided['mode']})" if "mode" in decided else f"  {said(decided['verdict'])}"
+            why = f" (mode {decided['mode']})" if "mode" in decided else f"  {describe_verdict(decided['verdict'])}"
             return f"{decided['route']}{why}{_long(decided)}"
         case "retrieve":
             return f"{decided['retrieved']} passages for “{shortened(decided['query'], 70)}”"
         case "query_table":
             return _queried(decided)
         case "grade_documents":
-            marks = ", ".join(f"{place_of(grade)} {said(grade['verdict'])}" for grade in decided["grades"])
+            marks = ", ".join(f"{place_of(grade)} {describe_verdict(grade['verdict'])}" for grade in decided["grades"])
             return f"{decided['relevant']} relevant: {marks}" if marks else "nothing to grade"
         case "rewrite_query":
             return _searched_next(decided)
         case "generate":
             return "the draft declines" if decided["declined"] else _drafted(decided)
         case "hallucination_check":
-            claims = (f"{said(one['verdict'], why=False)}: {shortened(one['text'], 50)}" for one in decided["claims"])
+            claims = (
+                f"{describe_verdict(one['verdict'], why=False)}: {shortened(one['text'], 50)}"
+                for one in decided["claims"]
+            )
             return "; ".join(claims) or "nothing to check"
         case "answer_check":
-            return "usefulness " + ", ".join(said(verdict) for verdict in decided["usefulness"])
+            return "usefulness " + ", ".join(describe_verdict(verdict) for verdict in decided["usefulness"])
         case "direct_generate":
             return f"draft: {shortened(decided['text'], 90)}"
         case "select":
@@ -83,7 +86,7 @@ def _queried(decided: Mapping[str, Any]) -> str:
     if not decided["query"]:
         return "no table to ask"
     why = decided["failed"] or ("" if decided["accepted"] else "not what is asked")
-    result = why or f"{', '.join(decided['result'][:3])} {said(decided['verdict'])}"
+    result = why or f"{', '.join(decided['result'][:3])} {describe_verdict(decided['verdict'])}"
     return f"{shortened(decided['query'], 120)}: {shortened(result, 90)}"
 
 
@@ -148,7 +151,7 @@ def verdicts_of(node: str, decided: Mapping[str, Any]) -> list[str]:
             return []
 
 
-def summary(node: str, decided: Mapping[str, Any]) -> str:
+def summarise_step(node: str, decided: Mapping[str, Any]) -> str:
     """Summarise what a node decided, shorter than `describe`: verdicts without what they judge."""
     if not decided.get("stop"):
         match node:
@@ -179,11 +182,11 @@ def _grouped(verdicts: Iterable[Verdict]) -> str:
 
 
 def _explained(verdict: Verdict, judged: str = "") -> str:
-    parts = (said(verdict, why=False), judged, verdict["reason"] or "")
+    parts = (describe_verdict(verdict, why=False), judged, verdict["reason"] or "")
     return " · ".join(part for part in parts if part)
 
 
-def said(verdict: Verdict, *, why: bool = True) -> str:
+def describe_verdict(verdict: Verdict, *, why: bool = True) -> str:
     """Put a verdict in a few words: its label, its probability and, if ``why``, the reason."""
     reason = f" ({verdict['reason']})" if why and verdict["reason"] else ""
     return f"{verdict['label']}{_sure(verdict)}{reason}"

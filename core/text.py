@@ -74,7 +74,7 @@ def path_text(path: str | Path) -> str:
     return one_line(os.fsencode(path).decode("utf-8", "replace"))
 
 
-def shown(path: str | Path) -> str:
+def shown_path(path: str | Path) -> str:
     """Return a path for a message, on one line and without invisible characters.
 
     A path with a colon and a space is quoted: else a file named ``note: x.pdf`` would read like a note.

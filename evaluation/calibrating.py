@@ -14,7 +14,7 @@ import numpy as np
 from core.errors import ModelError, RequestError
 from evaluation.measures.guarantee import BEGIN, first_tested, highest_risk, least_risk, lowest_cut
 from evaluation.measures.scores import abstained, right
-from evaluation.measures.statistics import Estimate, aurc_estimate, calibration, ratio
+from evaluation.measures.statistics import Estimate, aurc_estimate, ratio, reliability
 from evaluation.records import Example
 from evaluation.self_rag import record_of
 from evaluation.written_labels import Withheld
@@ -31,7 +31,7 @@ AS_GOOD = 0.01  # an abstention F1 this little below the best counts as the best
 
 
 @dataclass(frozen=True)
-class Said:
+class JudgedReply:
     """The reply to a question: whether it is an answer, whether it is right, and the confidence before calibration."""
 
     answered: bool
@@ -51,8 +51,8 @@ class Trial:
     document: str
     passage: str
     confidence: float | None
-    before: Said
-    at: tuple[Said, ...]
+    before: JudgedReply
+    at: tuple[JudgedReply, ...]
 
 
 @dataclass(frozen=True)
@@ -136,7 +136,7 @@ async def trials_of(
 ) -> list[Trial]:
     """Ask each example at each cut. ``withheld`` maps the id of an example to the passage that its searches must miss.
 
-    The chats of ``services`` should keep their replies (`recorded`). Raises `ModelError` or `RequestError`.
+    The chats of ``services`` should keep their replies (`with_recorded_chats`). Raises `ModelError` or `RequestError`.
     """
     services = replace(services, fits=services.fits.model_copy(update={"graded": True}))
     context = services.completed(context).model_copy(update={"mode": "always", "caution": None})
@@ -146,7 +146,7 @@ async def trials_of(
         hidden = (withheld or {}).get(example.id)
         return build_graph(replace(services, retriever=hidden.over(services.retriever))) if hidden else usual
 
-    async def end(graph: SelfRAGGraph, example: Example, supported: float) -> tuple[SelfRAGState, Said]:
+    async def end(graph: SelfRAGGraph, example: Example, supported: float) -> tuple[SelfRAGState, JudgedReply]:
         asked = cast("SelfRAGState", {"question": example.question})
         thresholds = context.effective_thresholds.model_copy(update={"supported": supported})
         given = context.model_copy(update={"thresholds": thresholds})
@@ -155,7 +155,7 @@ async def trials_of(
         if record["error"]:
             raise ModelError(record["error"])
         answered = not abstained(record)
-        return state, Said(answered, answered and bool(right(example, record)), record["confidence"])
+        return state, JudgedReply(answered, answered and bool(right(example, record)), record["confidence"])
 
     trials: list[Trial] = []
     for example in examples:
@@ -178,7 +178,7 @@ def _ends_the_same(lower: SelfRAGState, cut: float) -> bool:
     return known is not None and known >= cut
 
 
-def _trial(example: Example, before: Said, lowest: SelfRAGState, at: tuple[Said, ...]) -> Trial:
+def _trial(example: Example, before: JudgedReply, lowest: SelfRAGState, at: tuple[JudgedReply, ...]) -> Trial:
     """Return the trial of an example; ``lowest`` is the final state of its run at the lowest cut."""
     first = lowest["passages"][:1]
     sources = [gold.source for gold in example.gold if gold.source] + [one["source"] for one in first]
@@ -187,7 +187,7 @@ def _trial(example: Example, before: Said, lowest: SelfRAGState, at: tuple[Said,
     return Trial(example, sources[0] if sources else example.id, passage, known, before, at)
 
 
-def calibrate(trials: Sequence[Trial], risk: float | None = None, *, estimated: bool = False) -> Calibrated:
+def fit_calibration(trials: Sequence[Trial], risk: float | None = None, *, estimated: bool = False) -> Calibrated:
     """Fit slope, intercept and cut on all trials; measure them by cross-validation over documents.
 
     The cut is chosen by `guaranteed_cut` if there is a ``risk`` to keep to, else by `best_cut`.
@@ -269,7 +269,7 @@ def _wrong(trials: Sequence[Trial], cut: int) -> int:
     return sum(one.at[cut].answered and not one.at[cut].right for one in trials)
 
 
-def _held_out(trials: Sequence[Trial], rows: Sequence[Trial], cut: int | None) -> tuple[list[float], list[Said]]:
+def _held_out(trials: Sequence[Trial], rows: Sequence[Trial], cut: int | None) -> tuple[list[float], list[JudgedReply]]:
     """Cross-validate: return each row's probability and each trial's reply, from a fit on other documents' trials.
 
     If there are too few documents, the fit is on trials with another first passage. A ``cut`` of None is fitted too.
@@ -282,7 +282,7 @@ def _held_out(trials: Sequence[Trial], rows: Sequence[Trial], cut: int | None) -
         return fold_of[one.document if by_document else one.passage] == fold
 
     probabilities: dict[str, float] = {}
-    said: dict[str, Said] = {}
+    said: dict[str, JudgedReply] = {}
     for fold in range(FOLDS):
         slope, intercept = fit_of([one for one in rows if not left_out(one, fold)])
         chosen = best_cut([one for one in trials if not left_out(one, fold)]) if cut is None else cut
@@ -305,7 +305,7 @@ def folds(groups: Sequence[str]) -> dict[str, int]:
 
 
 def measured(
-    rows: Sequence[Trial], probabilities: Sequence[float], trials: Sequence[Trial], said: Sequence[Said]
+    rows: Sequence[Trial], probabilities: Sequence[float], trials: Sequence[Trial], said: Sequence[JudgedReply]
 ) -> Measured:
     """Measure the ``probabilities`` that the rows' answers are right, and the replies ``said`` to all trials."""
     truth = [one.at[0].right for one in rows]
@@ -315,7 +315,7 @@ def measured(
     hits, both = _f1_parts(trials, said)
     return Measured(
         log_loss=ratio(losses, np.ones(len(rows))),
-        calibration_error=calibration(truth, probabilities).error,
+        calibration_error=reliability(truth, probabilities).error,
         aurc=aurc_estimate(probabilities, [not one for one in truth], len(trials) - len(rows)),
         risk=ratio(wrong, [one.answered for one in said]),
         answered=ratio([one.answered for one in said], np.ones(len(said))),
@@ -323,12 +323,12 @@ def measured(
     )
 
 
-def f1_of(trials: Sequence[Trial], said: Sequence[Said]) -> float:
+def f1_of(trials: Sequence[Trial], said: Sequence[JudgedReply]) -> float:
     hits, both = _f1_parts(trials, said)
     return sum(hits) / sum(both) if any(both) else 0.0
 
 
-def _f1_parts(trials: Sequence[Trial], said: Sequence[Said]) -> tuple[list[float], list[float]]:
+def _f1_parts(trials: Sequence[Trial], said: Sequence[JudgedReply]) -> tuple[list[float], list[float]]:
     """Return each question's 2·TP and 2·TP + FP + FN; a positive is a question that the documents do not answer."""
     lacking = [one.example.answerable is False for one in trials]
     withheld = [not one.answered for one in said]

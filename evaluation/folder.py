@@ -7,7 +7,7 @@ from pathlib import Path
 from core.errors import RequestError
 from core.files import make_private, make_private_folder, read_json, replace_private
 from core.json_lines import writing
-from core.text import shown
+from core.text import shown_path
 from evaluation.record_store import NAME
 
 MARKER = ".self-rag-eval.json"
@@ -25,7 +25,7 @@ def require_own(folder: Path) -> None:
         own = not folder.exists() or not any(folder.iterdir()) or _is_marked(folder)
     if not own:
         raise RequestError(
-            f"{shown(folder)} holds files that eval did not write: name a new folder, or an empty one, with --out."
+            f"{shown_path(folder)} holds files that eval did not write: name a new folder, or an empty one, with --out."
         )
 
 

@@ -12,7 +12,7 @@ from pydantic import TypeAdapter
 from core.errors import RequestError
 from core.files import FILE_MODE, FOLDER_MODE
 from core.json_lines import append, open_lines, writing
-from core.text import as_json, shown
+from core.text import as_json, shown_path
 from evaluation.records import Example, Record, System
 
 NAME = "records.jsonl"
@@ -21,7 +21,7 @@ RECORD = TypeAdapter(Record)
 Key = tuple[str, str, str]
 
 
-class Store(AbstractContextManager["Store"]):
+class RecordStore(AbstractContextManager["RecordStore"]):
     """An append-only JSONL file of ``{"fingerprint": str, "record": Record}``; the last line of a key counts.
 
     The key is the system's name, its fingerprint and the example's id. An example is done if its record has the same
@@ -42,7 +42,7 @@ class Store(AbstractContextManager["Store"]):
                 self._lock.acquire(timeout=0)
             except Timeout as error:
                 raise RequestError(
-                    f"Another evaluation is writing {shown(path)}: wait for it, or name another folder with --out."
+                    f"Another evaluation is writing {shown_path(path)}: wait for it, or name another folder with --out."
                 ) from error
             try:
                 self._file, self.damaged = open_lines(path, START, self._accept)
@@ -75,7 +75,7 @@ class Store(AbstractContextManager["Store"]):
         self._keep(fingerprint, record)
 
     def _accept(self, line: bytes) -> bool:
-        entry = entry_of(line)
+        entry = parse_line(line)
         if entry:
             self._keep(*entry)
         return entry is not None
@@ -84,7 +84,7 @@ class Store(AbstractContextManager["Store"]):
         self._records[record["system"], fingerprint, record["example"]] = record
 
 
-def entry_of(line: bytes) -> tuple[str, Record] | None:
+def parse_line(line: bytes) -> tuple[str, Record] | None:
     """Parse a line into its fingerprint and record; return None if it holds none."""
     try:
         entry: Any = json.loads(line)

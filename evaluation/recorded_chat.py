@@ -13,7 +13,7 @@ from core.fingerprint import digest
 from core.text import is_blank
 from evaluation.judging.saved_replies import Replies
 from models.calibration import EMBEDDED
-from models.chat import Chat, answer_of, max_call_tokens, usage_of
+from models.chat import Chat, max_call_tokens, usable_text, usage_of
 from models.critic import Critic
 from models.failures import TransientModelError
 from models.usage import NodeBudget
@@ -78,7 +78,7 @@ class RecordedChat(Chat):
     def _answers(self, reply: AIMessage, max_tokens: int) -> bool:
         """Whether the reply is not empty, refused or cut off; always True for one token, read for its probabilities."""
         try:
-            return max_tokens == 1 or not is_blank(answer_of(reply, self.name, max_tokens))
+            return max_tokens == 1 or not is_blank(usable_text(reply, self.name, max_tokens))
         except TransientModelError:
             return False
 
@@ -99,7 +99,7 @@ def key_of_call(
     )
 
 
-def recorded(services: Services, replies: Replies, calls: Calls | None = None) -> Services:
+def with_recorded_chats(services: Services, replies: Replies, calls: Calls | None = None) -> Services:
     """Return ``services`` with chats that ask their models only what ``replies`` lacks; no limit without ``calls``."""
     calls = calls or Calls(sys.maxsize)
     generator, critic = services.generator, cast("Critic", services.critic)

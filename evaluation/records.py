@@ -70,7 +70,7 @@ def seen_of(passage: Passage, relevance: float | None = None, relevant: bool | N
     return cast("Seen", {**found, "relevance": relevance, "relevant": relevant})
 
 
-class Said(TypedDict):
+class ClaimRecord(TypedDict):
     """A claim of the answer; ``score`` is its support in 0..1, None if the system does not judge it."""
 
     text: str
@@ -130,7 +130,7 @@ class Record(TypedDict):
     queries: list[str]
     seen: list[Seen]
     read: NotRequired[list[Seen]]
-    said: list[Said]
+    said: list[ClaimRecord]
     citations: list[Cited]
     conflicts: NotRequired[list[Disagreement]]
     usefulness: float | None

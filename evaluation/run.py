@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from core.errors import ModelError
 from core.types import Usage, add_usage, no_usage
-from evaluation.record_store import Store
+from evaluation.record_store import RecordStore
 from evaluation.records import Cost, Example, Provenance, Record, System
 
 FAILURES = 3  # in a row: the model is gone, and the remaining questions would fail too
@@ -32,10 +32,10 @@ class Tally:
 Progress = Callable[[Tally], None]
 
 
-async def run(
+async def run_systems(
     systems: Sequence[System],
     examples: Sequence[Example],
-    store: Store,
+    store: RecordStore,
     concurrency: int = 1,
     progress: Progress | None = None,
     provenance: Provenance | None = None,

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from core.fingerprint import fingerprint
 from core.types import UNKNOWN, Candidate, Passage, Verdict
-from evaluation.records import Cited, Cost, Disagreement, Example, Record, Said, Seen, seen_of
+from evaluation.records import Cited, ClaimRecord, Cost, Disagreement, Example, Record, Seen, seen_of
 from graph.builder import SelfRAGGraph, build_graph
 from prompts.choice import Choice
 from prompts.decide import RETRIEVE
@@ -46,7 +46,7 @@ class SelfRAGSystem:
         return record_of(self.name, example, final, searches)
 
 
-def self_rag(services: Services, context: Context, name: str = "self-rag") -> SelfRAGSystem:
+def self_rag_system(services: Services, context: Context, name: str = "self-rag") -> SelfRAGSystem:
     """Return Self-RAG over ``services``, which supply the defaults for what ``context`` leaves out."""
     context = services.completed(context)
     own = fingerprint(name, context.model_dump(mode="json"), CODE)
@@ -75,7 +75,7 @@ def record_of(name: str, example: Example, state: SelfRAGState, searches: Sequen
         queries=state["queries"],
         seen=_seen([passage for one in searches[:1] for passage in one], state["verdicts"]),
         read=_seen(best["draft"]["passages"] if best else [], state["verdicts"]),
-        said=_said(best) if best else [],
+        said=_claim_records(best) if best else [],
         citations=[cast("Cited", dict(citation)) for citation in state["citations"]],
         conflicts=[
             Disagreement(
@@ -122,10 +122,10 @@ def _seen(passages: Sequence[Passage], verdicts: Mapping[str, Verdict]) -> list[
     ]
 
 
-def _said(best: Candidate) -> list[Said]:
+def _claim_records(best: Candidate) -> list[ClaimRecord]:
     texts = {passage["id"]: passage["text"] for passage in best["draft"]["passages"]}
     return [
-        Said(
+        ClaimRecord(
             text=claim["text"],
             label=claim["verdict"]["label"],
             score=_score(SUPPORT, claim["verdict"]),

@@ -9,13 +9,13 @@ from typing import Any, TypeVar
 
 from core.fingerprint import fingerprint
 from core.types import Passage
-from evaluation.records import Cost, Example, Record, Said, System, seen_of
+from evaluation.records import ClaimRecord, Cost, Example, Record, System, seen_of
 from grounding.claims import split_claims
 from grounding.refusals import declines
 from models.tracing import tracing
 from models.usage import Budget, LimitReachedError, NodeBudget
 from nodes.retrieve import as_passage
-from prompts.delimiters import as_data, numbered
+from prompts.delimiters import as_data, delimited
 from prompts.direct_generate import DIRECT_GENERATE
 from prompts.direct_generate import MAX_TOKENS as DIRECT_TOKENS
 from prompts.generate import MAX_TOKENS as DRAFT_TOKENS
@@ -59,7 +59,7 @@ class OneDraft:
                         found = await self.services.retriever.ainvoke(example.question, k=self.k)
                     passages = [as_passage(document) for document in found[: self.k]]
                 prompt, most_tokens = (PLAIN, DRAFT_TOKENS) if self.k else (DIRECT_GENERATE, DIRECT_TOKENS)
-                read: dict[str, Any] = {"passages": numbered(passages)} if self.k else {}
+                read: dict[str, Any] = {"passages": delimited(passages)} if self.k else {}
                 draft, sure = await self.services.with_budget(budget).generator.write_scored(
                     prompt,
                     max_tokens=self.context.answer_tokens or most_tokens,
@@ -90,7 +90,7 @@ class OneDraft:
             confidence=sure if answered else 0.0,
             queries=[example.question] if self.k else [],
             seen=[seen_of(passage) for passage in passages],
-            said=[Said(text=claim, label=None, score=None, quote=None) for claim in split_claims(draft)]
+            said=[ClaimRecord(text=claim, label=None, score=None, quote=None) for claim in split_claims(draft)]
             if answered
             else [],
             citations=[],

@@ -118,7 +118,7 @@ class Withholding:
         return [one for one in found if not self.withheld.has(one.page_content)][:k]
 
 
-def drawn(store: Store) -> Iterator[Document]:
+def shuffled_passages(store: Store) -> Iterator[Document]:
     """Yield a library's passages in random order: first one of each document, then a second one of each, and so on."""
     random = Random(0)  # noqa: S311 - the same questions again, whose replies are kept
     records = sorted((one for one in store.records().values() if one.passages), key=lambda one: one.path)
@@ -135,7 +135,7 @@ def drawn(store: Store) -> Iterator[Document]:
             yield passages.pop()
 
 
-async def written(
+async def write_questions(
     services: Services, passages: Iterable[Document], k: int, progress: Callable[[int, int], None]
 ) -> Written:
     """Write two questions about each of `PASSAGES` passages; ``k`` is how many a search finds.

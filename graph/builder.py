@@ -24,7 +24,7 @@ from nodes.rewrite_query import rewrite_query
 from nodes.select import select
 from retrieval.adapter import adapted
 from run.context import MOST_STEPS, Context, Services
-from run.state import Asked, SelfRAGState
+from run.state import GraphInput, SelfRAGState
 
 __all__ = ["SelfRAGGraph", "build_graph"]
 
@@ -45,7 +45,7 @@ def build_graph(
     limit is set above the number of steps that any `Limits` allow.
     """
     services = replace(services, retriever=adapted(services.retriever))
-    graph = StateGraph(SelfRAGState, context_schema=Context, input_schema=Asked)
+    graph = StateGraph(SelfRAGState, context_schema=Context, input_schema=GraphInput)
     for node in (contextualize, decide, retrieve, query_table, grade_documents, rewrite_query, generate):
         graph.add_node(node.__name__, WrappedNode(node, services))
     for node in (hallucination_check, answer_check, direct_generate, select, compare_answers, finish):

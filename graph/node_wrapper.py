@@ -71,7 +71,7 @@ class WrappedNode(Runnable[SelfRAGState, Update]):
         fresh = initial_state(state, context) if first else {}
         now: SelfRAGState = {**state, **fresh}  # type: ignore[typeddict-item]
         context = with_checkpointed_filter(context, now)
-        shared = current_execution().run_of(now, context, self._services.retriever)
+        shared = current_execution().shared_by_nodes(now, context, self._services.retriever)
         budget = NodeBudget(shared.budget, RESERVES.get(name, NOTHING_RESERVED))
         services, runtime = shared.services_for(self._services, budget), runtime.override(context=context)
         failure: str | None = None

@@ -48,7 +48,7 @@ class Date(NamedTuple):
 @lru_cache(maxsize=64)
 def dates(text: str) -> frozenset[Date]:
     """Return every date in the text; ``3/5/2021`` gives both readings."""
-    return frozenset(date for _, found in _found(plain_text(text)) for date in found)
+    return frozenset(date for _, found in _dates_in(plain_text(text)) for date in found)
 
 
 @lru_cache(maxsize=64)
@@ -63,14 +63,14 @@ def without_dates(text: str, known: Set[Date]) -> str:
     """Return the text with each date blanked whose stated parts all agree with one of ``known``."""
     stated = {Date(year, date.month, day) for date in known for year in (None, date.year) for day in (None, date.day)}
     kept, position = [], 0
-    for (start, end), found in sorted(_found(text), key=lambda entry: entry[0]):
+    for (start, end), found in sorted(_dates_in(text), key=lambda entry: entry[0]):
         if end > position and not stated.isdisjoint(found):
             kept += [text[position:start], " " * (end - max(start, position))]
             position = end
     return "".join([*kept, text[position:]])
 
 
-def _found(text: str) -> list[tuple[tuple[int, int], list[Date]]]:
+def _dates_in(text: str) -> list[tuple[tuple[int, int], list[Date]]]:
     """Return the span and readings of each date; not those of a part, such as ``May 2021`` in ``3 May 2021``."""
     found = list(_read(text))
     outer: set[tuple[int, int]] = set()

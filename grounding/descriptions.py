@@ -3,7 +3,7 @@
 import re
 
 from core.words import STOP_WORDS
-from grounding.links import named
+from grounding.links import names_in
 
 # A clause, a genitive or a preposition that may describe something; the model finds out what it is.
 DESCRIBES = re.compile(
@@ -88,7 +88,7 @@ def _trimmed(question: str, start: int, end: int) -> tuple[int, int] | None:
 
 
 def _is_anchored(text: str) -> bool:
-    return bool(NUMBER.search(text) or named(text, surely=True))
+    return bool(NUMBER.search(text) or names_in(text, surely=True))
 
 
 def _says_more_than_names(span: str) -> bool:

@@ -50,7 +50,7 @@ def leans(question: str) -> bool:
     return fragment or _refers_back(grammar.expletive.sub(" ", text), grammar)
 
 
-def joined(previous: str, follow_up: str) -> str:
+def join_follow_up(previous: str, follow_up: str) -> str:
     """Return a text that stands alone, of at most 700 characters: what was asked before, then the follow-up."""
     before = shortened_in_the_middle(previous, LONGEST_PREVIOUS)
     ended = ENDING.search(before) or not before
@@ -65,14 +65,14 @@ def leaned_on(conversation: Sequence[Turn]) -> str:
     alone, after = "", ""
     for turn in conversation:
         question, standalone = _line(turn["question"]), _line(turn["standalone"])
-        before = joined(alone, after) if after else alone
-        if standalone not in (question, joined(before, question)):
+        before = join_follow_up(alone, after) if after else alone
+        if standalone not in (question, join_follow_up(before, question)):
             alone, after = standalone, ""  # rewritten, so that it stands alone
         elif before and leans(question):
             after = question
         else:
             alone, after = question or alone, ""
-    return joined(alone, after) if after else alone
+    return join_follow_up(alone, after) if after else alone
 
 
 def _refers_back(text: str, grammar: Grammar) -> bool:

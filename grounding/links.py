@@ -31,7 +31,7 @@ def linked_pairs(question: str, passages: Sequence[Passage]) -> list[tuple[Passa
     some = passages[:MOST_PASSAGES]
     texts = [stated_by(one)[:LONGEST_TEXT] for one in some]
     held = [content(text) & asked for text in texts]
-    known = [{word.casefold() for word in named(text)} for text in texts]
+    known = [{word.casefold() for word in names_in(text)} for text in texts]
     words = [{word.casefold() for word in WORD.findall(text)} for text in texts]
     own = {word.casefold() for word in WORD.findall(question)}
     counts = Counter(word for one in words for word in one)
@@ -47,7 +47,7 @@ def linked_pairs(question: str, passages: Sequence[Passage]) -> list[tuple[Passa
     return [(some[one], some[other]) for _, one, other in sorted(found, key=lambda pair: -pair[0])]
 
 
-def named(text: str, *, surely: bool = False) -> list[str]:
+def names_in(text: str, *, surely: bool = False) -> list[str]:
     """Return the names and codes in the text; ``surely`` leaves out single words that may be names only because they
     open a sentence.
     """

@@ -107,7 +107,7 @@ def _beginning(passages: Sequence[Passage]) -> Quote | None:
     return None
 
 
-def spans_of(text: str) -> list[tuple[int, int]]:
+def quotable_spans(text: str) -> list[tuple[int, int]]:
     """Return the spans that may be quoted: each sentence, and each two consecutive ones if not too long.
 
     Sentences that instruct the reader how to answer state nothing and are excluded.
@@ -122,7 +122,7 @@ def spans_of(text: str) -> list[tuple[int, int]]:
 @lru_cache(maxsize=256)
 def stemmed_spans(text: str, language: str = "en") -> list[tuple[int, int, frozenset[str]]]:
     """Return the spans of a passage, each with its stems; cached, as many claims search the same passage."""
-    return [(start, end, _stems(text[start:end], language)) for start, end in spans_of(text)]
+    return [(start, end, _stems(text[start:end], language)) for start, end in quotable_spans(text)]
 
 
 def _stems(text: str, language: str) -> frozenset[str]:

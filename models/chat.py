@@ -42,7 +42,7 @@ def text_of(message: BaseMessage) -> str:
     return THOUGHT.sub("", message.text).strip().encode("utf-8", "replace").decode()
 
 
-def answer_of(reply: BaseMessage, name: str, max_tokens: int, secrets: Secrets | None = None) -> str:
+def usable_text(reply: BaseMessage, name: str, max_tokens: int, secrets: Secrets | None = None) -> str:
     """Return the text of a usable reply, without secrets that the server may echo.
 
     Raises `TransientModelError` for a refusal, for a reply cut off by a content filter or the end of the stream, and

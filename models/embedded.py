@@ -173,7 +173,7 @@ _servers: dict[Path, EmbeddedServer] = {}
 _servers_lock = threading.Lock()
 
 
-def serve(path: Path, prefixes: Prefixes | None = None, adapters: Sequence[Path] = ()) -> EmbeddedServer:
+def start_embedded(path: Path, prefixes: Prefixes | None = None, adapters: Sequence[Path] = ()) -> EmbeddedServer:
     """Return this process's only server for the file; the first call starts it with the other arguments."""
     path = path.resolve()
     with _servers_lock:

@@ -10,7 +10,7 @@ from langchain_core.prompts import ChatPromptTemplate
 
 from core.errors import ModelError
 from core.text import is_blank
-from models.chat import Chat, answer_of
+from models.chat import Chat, usable_text
 from models.failures import TransientModelError, UnusableRequestError
 from models.usage import NodeBudget, unlimited
 
@@ -65,7 +65,7 @@ class Generator:
 
     async def _written(self, asked: list[BaseMessage], max_tokens: int, **given: Any) -> tuple[str, AIMessage]:
         reply = await self.chat.ask(asked, self.budget, max_tokens=max_tokens, **given)
-        text = answer_of(reply, self.chat.name, max_tokens, self.chat.secrets)
+        text = usable_text(reply, self.chat.name, max_tokens, self.chat.secrets)
         if is_blank(text):
             raise TransientModelError(f"{self.chat.name} gave an empty answer.")
         return text, reply

@@ -77,7 +77,7 @@ class BoundedStream(httpx.AsyncByteStream, httpx.SyncByteStream, httpx2.AsyncByt
 
 
 @dataclass(frozen=True)
-class Guard:
+class ExchangeLimits:
     """Limits for every exchange of an HTTP client, applied by event hooks; errors say to check the setting ``address``.
 
     Replies are requested uncompressed, and refused if compressed, since a few bytes may unpack to gigabytes. A redirect
@@ -95,7 +95,7 @@ class Guard:
         own = (self.on_request_async, self.on_response_async) if asynchronous else (self.on_request, self.on_response)
         hooks: Any = client.event_hooks
         for kind, hook in zip(("request", "response"), own, strict=True):
-            others = [one for one in hooks[kind] if not isinstance(getattr(one, "__self__", None), Guard)]
+            others = [one for one in hooks[kind] if not isinstance(getattr(one, "__self__", None), ExchangeLimits)]
             hooks[kind] = [*others, hook]
         client.event_hooks = hooks
         client.follow_redirects = False

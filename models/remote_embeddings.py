@@ -14,7 +14,7 @@ from core.errors import ModelError, RequestError
 from models.chat import RETRIES
 from models.connect import guard_provider, openai_http, remedies_of
 from models.failures import Remedies, TransientModelError, classify, redacted_message
-from models.http_limits import Guard
+from models.http_limits import ExchangeLimits
 from models.redaction import Secrets
 
 BATCH = 64  # texts per call
@@ -46,7 +46,7 @@ class RemoteEmbeddings(Embeddings):
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         clean = [text.encode("utf-8", "replace").decode() for text in texts]
-        return [vector for batch in batches(clean) for vector in self.run(self._embed(batch))]
+        return [vector for batch in text_batches(clean) for vector in self.run(self._embed(batch))]
 
     def embed_query(self, text: str) -> list[float]:
         return self.embed_documents([text])[0]
@@ -80,7 +80,7 @@ def openai_embeddings(
         base_url=base_url,
         api_key=api_key or "none",
         max_retries=0,
-        http_client=openai_http(base_url, Guard(call_seconds, MAX_BYTES, MAX_PARTS)),
+        http_client=openai_http(base_url, ExchangeLimits(call_seconds, MAX_BYTES, MAX_PARTS)),
     )
 
     async def embed(texts: list[str]) -> list[Any]:
@@ -103,7 +103,7 @@ def provider_embeddings(spec: str, *, call_seconds: float, run: Run) -> RemoteEm
         message = redacted_message(error, Secrets())
         raise RequestError(f"The embedding model {spec} cannot be used ({message}).") from None
     remedies = remedies_of(spec, **EMBEDDING_REMEDIES)
-    guard_provider(model, spec, Guard(call_seconds, MAX_BYTES, MAX_PARTS, remedies.address))
+    guard_provider(model, spec, ExchangeLimits(call_seconds, MAX_BYTES, MAX_PARTS, remedies.address))
     return RemoteEmbeddings(model.aembed_documents, spec, call_seconds=call_seconds, run=run, remedies=remedies)
 
 
@@ -122,7 +122,7 @@ def _settings_of(provider: str) -> dict[str, Any]:
     return {}
 
 
-def batches(texts: Sequence[str]) -> Iterator[list[str]]:
+def text_batches(texts: Sequence[str]) -> Iterator[list[str]]:
     """Split the texts into as few calls as `BATCH` and `BATCH_CHARACTERS` allow."""
     batch: list[str] = []
     for text in texts:

@@ -74,7 +74,7 @@ def recording(question: Span | None) -> Iterator[None]:
 
 
 @contextmanager
-def recorded(name: str, wanted: bool) -> Iterator[None]:
+def recorded_span(name: str, wanted: bool) -> Iterator[None]:
     """Record the block as a span, with the spans inside as its children; record none of them unless ``wanted``."""
     token = _recording.set(wanted)
     try:

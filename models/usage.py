@@ -127,27 +127,27 @@ class NodeBudget:
     spent: Usage = field(default_factory=no_usage)
     limit: LimitReason | None = None
     failure: str | None = None
-    made: int = 0  # calls of this node, including running ones
+    calls: int = 0  # calls of this node, including running ones
 
     def __post_init__(self) -> None:
         self._before = self.total.calls_made()
 
     async def admit(self, bound: int) -> None:
         """Admit a call as `Budget.admit` does; calls that other nodes made meanwhile count as part of the reserve."""
-        by_others = self.total.calls_made() - self._before - self.made
+        by_others = self.total.calls_made() - self._before - self.calls
         reserve = replace(self.reserve, calls=max(0, self.reserve.calls - by_others))
         try:
             await self.total.admit(bound, reserve)
         except LimitReachedError as reached:
             self.limit = reached.reason
             raise
-        self.made += 1
+        self.calls += 1
 
     def charge(self, bound: int, cost: Usage) -> None:
         """Charge a call as `Budget.charge`, and add its cost to what this node spent."""
         self.total.charge(bound, cost)
         self.spent = add_usage(self.spent, cost)
-        self.made += cost["model_calls"] - 1
+        self.calls += cost["model_calls"] - 1
 
     def seconds_left(self) -> float:
         """Return the seconds that this node may still take."""

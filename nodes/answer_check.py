@@ -8,7 +8,7 @@ from core.types import Draft, Verdict
 from grounding.claims import statements
 from models.usage import Reserve
 from nodes.concurrency import gather, off_loop
-from nodes.reasons import explained
+from nodes.reasons import verdict_with_reason
 from prompts.answer_check import USEFULNESS
 from prompts.delimiters import as_data
 from run.context import Context, Services
@@ -35,4 +35,4 @@ async def _use(draft: Draft, state: SelfRAGState, services: Services, explain: b
     verdict = await services.critic.choose(USEFULNESS, question=question, answer=answer)
     if not explain:
         return verdict
-    return await explained(services.critic, USEFULNESS, verdict, question=question, answer=answer)
+    return await verdict_with_reason(services.critic, USEFULNESS, verdict, question=question, answer=answer)

@@ -12,9 +12,9 @@ from grounding.conditions import states_condition_as_fact
 from grounding.language import language_of
 from grounding.quotes import find_quote, find_second_quote, missing_facts
 from models.calibration import expit, logit
-from nodes.concurrency import gather, off_loop, size_of
-from nodes.reasons import explained, of_support
-from prompts.delimiters import as_data, numbered
+from nodes.concurrency import characters_of, gather, off_loop
+from nodes.reasons import of_support, verdict_with_reason
+from prompts.delimiters import as_data, delimited
 from prompts.explain import CRITICISE
 from prompts.hallucination_check import SUPPORT
 from run.candidates import LEVELS, p_supported
@@ -36,7 +36,7 @@ class Evidence:
 
     @property
     def size(self) -> int:
-        return size_of((*self.passages, *self.elsewhere))
+        return characters_of((*self.passages, *self.elsewhere))
 
 
 async def check_claim(
@@ -52,10 +52,10 @@ async def check_claim(
         thresholds = context.effective_thresholds
         context = supported_from(max(thresholds.supported, thresholds.yes_or_no), context)
     passages, size = evidence.passages, evidence.size + max(text_size, len(one.text))
-    ruled = await off_loop(size, rule, one, passages, evidence.question, evidence.elsewhere)
+    ruled = await off_loop(size, quotes_or_reason, one, passages, evidence.question, evidence.elsewhere)
     if isinstance(ruled, str):
         return unsupported(one, ruled)
-    asked = _asked(one.text, one.context, evidence)
+    asked = _prompt_inputs(one.text, one.context, evidence)
     if is_bare:
         verdict = await beside_the_opposite(one, ruled[0], evidence, services, context)
     else:
@@ -63,7 +63,7 @@ async def check_claim(
     if context.explain:
         whole = with_lead_in(one.text, one.context)
         known, otherwise = await off_loop(size, of_support, verdict["label"], whole, ruled[0], passages)
-        verdict = await explained(services.critic, SUPPORT, verdict, known, otherwise=otherwise, **asked)
+        verdict = await verdict_with_reason(services.critic, SUPPORT, verdict, known, otherwise=otherwise, **asked)
     checked = Claim(text=one.text, context=one.context, verdict=verdict, quote=ruled[0])
     both = verdict["label"] in LEVELS and len(ruled) > 1
     return {**checked, "second_quote": ruled[1]} if both else checked
@@ -95,23 +95,25 @@ async def criticised(claim: Claim, evidence: Evidence, services: Services) -> Cl
     """Add what the critic says is wrong to a claim that is not fully supported, unless a rule has given a reason."""
     if claim["quote"] is None or SUPPORT.leaning(claim["verdict"]) == "fully supported":
         return claim
-    asked = _asked(claim["text"], claim["context"], evidence)
+    asked = _prompt_inputs(claim["text"], claim["context"], evidence)
     verdict = await services.critic.explain(SUPPORT, claim["verdict"], prompt=CRITICISE, **asked)
     return {**claim, "verdict": verdict}
 
 
-def _asked(text: str, context: str, evidence: Evidence) -> dict[str, str]:
+def _prompt_inputs(text: str, context: str, evidence: Evidence) -> dict[str, str]:
     # The sentence that a pronoun refers to is put before the claim, so that the critic can resolve it.
     shown = with_lead_in(text, context)
     shown = shown if shown != text else f"{context} {shown}".strip()
     return {
         "question": as_data(evidence.asked or evidence.question),
-        "passages": numbered(evidence.passages),
+        "passages": delimited(evidence.passages),
         "claim": as_data(shown),
     }
 
 
-def rule(one: Statement, passages: Sequence[Passage], question: str, elsewhere: Sequence[Passage]) -> list[Quote] | str:
+def quotes_or_reason(
+    one: Statement, passages: Sequence[Passage], question: str, elsewhere: Sequence[Passage]
+) -> list[Quote] | str:
     """Return the one or two quotes that support the statement, or the reason why none can."""
     if len(one.context) + len(one.text) > LONGEST_CLAIM:
         return "The statement is too long to check."
@@ -139,7 +141,9 @@ async def beside_the_opposite(
     """
     read = replace(evidence, passages=[passage for passage in evidence.passages if passage["id"] == quote["passage"]])
     words = both_ways(one.text, language_of(evidence.question))
-    verdict, other = await gather(support_of(_asked(word, one.context, read), services, context) for word in words)
+    verdict, other = await gather(
+        support_of(_prompt_inputs(word, one.context, read), services, context) for word in words
+    )
     p, q = p_supported(verdict), p_supported(other)
     if p is None or q is None:
         refused = Verdict(label="no support", probabilities=None, reason="The critic takes the opposite for true too.")

@@ -18,7 +18,7 @@ from models.usage import LimitReachedError
 from nodes.check_claim import support_of
 from nodes.concurrency import gather, off_loop
 from prompts.compare_answers import BRIEF_ANSWER, MAX_TOKENS, NO_ANSWER
-from prompts.delimiters import as_data, numbered, readable
+from prompts.delimiters import as_data, delimited, readable
 from run.candidates import ANSWERED, is_supported, outcome_of
 from run.context import Context, Services
 from run.documents import document_of, relevant_documents, without_copies
@@ -103,7 +103,7 @@ async def brief_answer(passage: Passage, question: str, services: Services) -> F
 async def checked_answer(found: Found, question: str, services: Services, context: Context) -> DocumentAnswer | None:
     """Return the answer if the critic finds it fully supported by its passage, else None."""
     passage, answer, quote = found
-    claim = {"question": as_data(question), "passages": numbered([passage]), "claim": as_data(answer)}
+    claim = {"question": as_data(question), "passages": delimited([passage]), "claim": as_data(answer)}
     verdict = await support_of(claim, services, context)
     if verdict["label"] != "fully supported":
         return None

@@ -61,7 +61,7 @@ async def gather_bounded(
 _thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="rules")
 
 
-def size_of(passages: Iterable[Passage]) -> int:
+def characters_of(passages: Iterable[Passage]) -> int:
     """Return the characters of the passages' texts."""
     return sum(len(one["text"]) for one in passages)
 

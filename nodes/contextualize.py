@@ -10,7 +10,7 @@ from core.errors import ModelError
 from core.text import first_line, shortened
 from core.types import Turn
 from core.words import STOP_WORDS, words_of
-from grounding.follow_ups import joined, leaned_on, leans
+from grounding.follow_ups import join_follow_up, leaned_on, leans
 from grounding.refusals import declines
 from models.usage import LimitReachedError
 from prompts.contextualize import CONTEXTUALIZE, MAX_TOKENS
@@ -39,7 +39,7 @@ async def contextualize(state: SelfRAGState, services: Services, runtime: Runtim
     text = state["given_standalone"]
     if text is None and leaning and before and runtime.context.follow_ups == "rewrite":
         text = await _rewritten(question, conversation, services)
-    update: dict[str, Any] = {"standalone": joined(before, question) if leaning and before else question}
+    update: dict[str, Any] = {"standalone": join_follow_up(before, question) if leaning and before else question}
     if text is not None:
         update = {"standalone": text, "rewritten": True, "queries": [text]}
     decided = {"standalone": update["standalone"], "leans": leaning, "rewritten": text is not None}
@@ -48,7 +48,7 @@ async def contextualize(state: SelfRAGState, services: Services, runtime: Runtim
 
 async def _rewritten(question: str, conversation: Sequence[Turn], services: Services) -> str | None:
     """Let the model rewrite the question; None if it fails, or what it writes is not usable."""
-    earlier = shown(conversation)
+    earlier = render_conversation(conversation)
     try:
         written = await services.generator.write(
             CONTEXTUALIZE, max_tokens=MAX_TOKENS, hidden=True, earlier=earlier, question=as_data(question)
@@ -59,7 +59,7 @@ async def _rewritten(question: str, conversation: Sequence[Turn], services: Serv
     return text if is_usable(text, question, earlier) else None
 
 
-def shown(conversation: Sequence[Turn]) -> str:
+def render_conversation(conversation: Sequence[Turn]) -> str:
     """Render the last questions and, of the last two turns, the answers if there were any, each between delimiters."""
     last = conversation[-MOST_SHOWN:]
     lines = []

@@ -8,7 +8,7 @@ from langgraph.runtime import Runtime
 from core.types import Verdict
 from grounding.premises import brings_premises
 from models.calibration import route_features
-from nodes.concurrency import off_loop, size_of
+from nodes.concurrency import characters_of, off_loop
 from nodes.reasons import MODES, of_route
 from nodes.retrieve import as_passage, searches_of
 from prompts.decide import RETRIEVE
@@ -37,14 +37,14 @@ RULED_OUT = {
 
 async def decide(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
     """Choose the route; for a long answer, also report its length and limits."""
-    update = await _routed(state, services, runtime.context)
+    update = await _choose_route(state, services, runtime.context)
     if state.get("length") == "long" and update["route"] == "retrieve":
         within = runtime.context.effective_limits.model_dump(include={"model_calls", "tokens", "seconds"})
         update["decided"] |= {"length": "long", "limits": within}
     return update
 
 
-async def _routed(state: SelfRAGState, services: Services, context: Context) -> dict[str, Any]:
+async def _choose_route(state: SelfRAGState, services: Services, context: Context) -> dict[str, Any]:
     """Choose the route: by the critic in mode ``adaptive``, else as the mode says. Prefetch the search meanwhile.
 
     Two kinds of question are *retrieve* without the critic: a follow-up to an answer from documents, since the critic
@@ -112,4 +112,4 @@ async def _search_features(
     search = searches_of(state, context.k)[0]
     found = await ahead.prefetched(search.query, search.k, context.filter)
     passages = [as_passage(document) for document in (found or ())[: context.k]]
-    return await off_loop(size_of(passages), route_features, question_alone(state), passages)
+    return await off_loop(characters_of(passages), route_features, question_alone(state), passages)

@@ -25,17 +25,17 @@ from grounding.conditions import conditions_of
 from grounding.language import language_of
 from grounding.quotes import LONGEST_QUOTE
 from grounding.reasons import sentence_for
-from nodes.concurrency import off_loop, size_of
+from nodes.concurrency import characters_of, off_loop
 from prompts.grade_documents import RELEVANCE
 from run.candidates import (
     ANSWERED,
-    explained,
     failure_of,
     is_supported,
-    limited,
     outcome_of,
+    relabel_conditional,
     support_level,
     weakest,
+    with_reasons,
 )
 from run.context import Context, Services
 from run.state import SelfRAGState, standalone_question
@@ -48,21 +48,21 @@ async def finish(state: SelfRAGState, services: Services, runtime: Runtime[Conte
     """Set the outcome, the reason for stopping, the answer, its citations, and why each candidate was chosen or not."""
     best = state["best"]
     if best is not None and not state.get("queried"):
-        found = await off_loop(size_of(best["draft"]["passages"]), with_conditions, best)
-        best = limited(found, runtime.context.effective_thresholds.unconditional)
+        found = await off_loop(characters_of(best["draft"]["passages"]), with_conditions, best)
+        best = relabel_conditional(found, runtime.context.effective_thresholds.unconditional)
         state = {**state, "best": best}
     outcome, reason = outcome_of(state, runtime.context)
     failure = failure_of(state) if outcome == "abstained" else None
     if failure:
         outcome, reason = "stopped", "model_failed"
     if best is not None and outcome in ANSWERED:
-        answer = await off_loop(len(best["draft"]["text"]), marked, best, question=state["question"])
+        answer = await off_loop(len(best["draft"]["text"]), mark_claims, best, question=state["question"])
         conflicts, citations = conflicts_of(state.get("differing", []), citations_of(best), state.get("found", []))
         if state["route"] == "fallback":
             answer = f"{wording_of(state['question']).not_from_documents}\n\n{answer}"
         answer = with_notes(answer, best, state, conflicts, citations)
     else:
-        notes = await off_loop(size_of(state.get("found", [])), nearest_to, state)
+        notes = await off_loop(characters_of(state.get("found", [])), nearest_to, state)
         answer = "\n\n".join([sentence(state["question"], outcome, reason, best), *notes])
         citations, conflicts = [], []
     return {
@@ -72,7 +72,7 @@ async def finish(state: SelfRAGState, services: Services, runtime: Runtime[Conte
         "answer": answer,
         "citations": citations,
         "conflicts": conflicts,
-        "candidates": explained(
+        "candidates": with_reasons(
             state.get("candidates", []), best, outcome, runtime.context.constraints, state.get("segments", [])
         ),
         "decided": {"outcome": outcome, "stop_reason": reason},
@@ -160,7 +160,7 @@ def wording_of(question: str) -> Wording:
     return WORDINGS.get(language_of(question) or "en", WORDINGS["en"])
 
 
-def marked(best: Candidate, numbers: Sequence[Sequence[int]] = (), *, question: str = "") -> str:
+def mark_claims(best: Candidate, numbers: Sequence[Sequence[int]] = (), *, question: str = "") -> str:
     """Return the draft with a mark after each unsupported claim and, if given, each claim's numbers after it.
 
     The marks are in the question's language.

@@ -16,9 +16,9 @@ from grounding.compared import Cell, as_table, cells_of, in_rows, things_compare
 from grounding.language import language_of
 from grounding.refusals import declines
 from models.usage import LimitReachedError
-from nodes.concurrency import gather, off_loop, size_of
+from nodes.concurrency import characters_of, gather, off_loop
 from nodes.finish import wording_of
-from prompts.delimiters import as_data, numbered
+from prompts.delimiters import as_data, delimited
 from prompts.generate import (
     ANY_POINTS,
     CELL,
@@ -52,11 +52,11 @@ async def generate(state: SelfRAGState, services: Services, runtime: Runtime[Con
     write = partial(_write, state, services, runtime.context)
     if in_segments(state):
         # Several are written at once: each is shown when it is accepted.
-        return await _segments(partial(write, hidden=True), state, runtime.context)
+        return await _draft_segments(partial(write, hidden=True), state, runtime.context)
     last, failed = best_of(round_of(state, runtime.context), runtime.context.constraints), 0
     drafted, cases = state["drafted"], list[Passage]()
     if last:
-        cases = await off_loop(size_of(state["passages"]), open_cases, last, state, runtime.context)
+        cases = await off_loop(characters_of(state["passages"]), open_cases, last, state, runtime.context)
         drafts = [_opposite(last, state, runtime.context) or await _redraft(write, last, cases, state["passages"])]
     else:
         passages = [passage for passage in state["passages"] if passage["id"] in state["relevant"]]
@@ -87,13 +87,15 @@ async def generate(state: SelfRAGState, services: Services, runtime: Runtime[Con
     }
 
 
-async def _segments(write: Callable[..., Awaitable[Draft]], state: SelfRAGState, context: Context) -> dict[str, Any]:
+async def _draft_segments(
+    write: Callable[..., Awaitable[Draft]], state: SelfRAGState, context: Context
+) -> dict[str, Any]:
     """Draft from the next relevant passages, each by itself; a draft that fails is left for the next round."""
     groups = to_draft(state, context)[: context.beam]
     if missing := missing_cells(state, context):
-        attempts = [await _attempt(_cells(write, state, group, missing)) for group in groups]
+        attempts = [await _attempt(_draft_cells(write, state, group, missing)) for group in groups]
     elif things_of(state):
-        attempts = [await _attempt(_table(write, state, group, context)) for group in groups]
+        attempts = [await _attempt(_draft_table(write, state, group, context)) for group in groups]
     else:
         attempts = await gather(_attempt(write(SUMMARY if state.get("whole") else SEGMENT, group)) for group in groups)
     drafts, failed = _succeeded(attempts)
@@ -108,7 +110,7 @@ async def _segments(write: Callable[..., Awaitable[Draft]], state: SelfRAGState,
     }
 
 
-async def _table(
+async def _draft_table(
     write: Callable[..., Awaitable[Draft]], state: SelfRAGState, passages: list[Passage], context: Context
 ) -> Draft:
     """Draft a comparison column by column, each from its thing's passages alone: small models mix up columns.
@@ -132,7 +134,7 @@ async def _table(
     return Draft(text=text, passages=passages, relevance=1.0, declined=not cells)
 
 
-async def _cells(
+async def _draft_cells(
     write: Callable[..., Awaitable[Draft]], state: SelfRAGState, passages: list[Passage], missing: Sequence[Cell]
 ) -> Draft:
     """Draft the missing cells of a comparison, each as the answer to its own question from its thing's passages."""
@@ -199,7 +201,7 @@ def _redraft(
     passages, draft = last["draft"]["passages"], as_data(last["draft"]["text"])
     if cases:
         added = {one["id"] for one in cases}.difference(ids_of(passages))
-        return write(GENERATE, [*passages, *(one for one in found if one["id"] in added)], passages=numbered(cases))
+        return write(GENERATE, [*passages, *(one for one in found if one["id"] in added)], passages=delimited(cases))
     failed = [claim for claim in last["claims"] if claim["verdict"]["label"] != "fully supported"]
     if not failed:
         return write(REDRAFT_NOT_USEFUL, passages, draft=draft)
@@ -231,7 +233,7 @@ async def _write(
         temperature=context.temperature,
         hidden=hidden,
         language=IN_LANGUAGE.get(language_of(state["question"]) or "en", ""),
-        **{"question": as_data(standalone_question(state)), "passages": numbered(passages), **inputs},
+        **{"question": as_data(standalone_question(state)), "passages": delimited(passages), **inputs},
     )
     declined = await off_loop(len(text), declines, text)
     verdicts = state["verdicts"]

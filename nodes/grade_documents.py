@@ -9,8 +9,8 @@ from core.types import UNKNOWN, Naming, Passage, Verdict
 from grounding.descriptions import may_describe
 from grounding.links import linked_pairs
 from models.calibration import relevance_features
-from nodes.concurrency import gather, off_loop, size_of
-from nodes.reasons import explained, of_relevance, with_reason
+from nodes.concurrency import characters_of, gather, off_loop
+from nodes.reasons import of_relevance, verdict_with_reason, with_reason
 from prompts.delimiters import as_data, readable
 from prompts.grade_documents import RELEVANCE
 from run.context import Context, Services
@@ -36,7 +36,7 @@ async def grade_documents(state: SelfRAGState, services: Services, runtime: Runt
     """
     context = runtime.context
     known = {name: one for name, one in state["verdicts"].items() if one != NOT_GRADED and one["label"] != UNKNOWN}
-    size = size_of(state["passages"])
+    size = characters_of(state["passages"])
     unlikely = await off_loop(size, unlikely_ids, state, services, context)
     skipped = dict.fromkeys(unlikely, NOT_GRADED)
     ungraded = [passage for passage in state["passages"] if passage["id"] not in known | skipped]
@@ -44,7 +44,7 @@ async def grade_documents(state: SelfRAGState, services: Services, runtime: Runt
     verdicts = await grades_of(standalone_question(state), ungraded, texts, services, context)
     graded = {passage["id"]: verdict for passage, verdict in zip(ungraded, verdicts, strict=True)}
     if context.explain:
-        reasons = await gather(_explained(graded[one["id"]], one, state, services) for one in ungraded)
+        reasons = await gather(_with_reason(graded[one["id"]], one, state, services) for one in ungraded)
         graded = dict(zip(graded, reasons, strict=True))
     all_graded = skipped | state["verdicts"] | graded
     passages, kept, linked = state["passages"], set(state.get("kept", [])), []
@@ -101,7 +101,7 @@ async def _linked(
     """
     question, found = standalone_question(state), state.get("found", state["passages"])
     ranked = sorted(found, key=lambda one: -RELEVANCE.score(verdicts.get(one["id"], NOT_GRADED)))
-    pairs = await off_loop(size_of(ranked), linked_pairs, question, ranked)
+    pairs = await off_loop(characters_of(ranked), linked_pairs, question, ranked)
     here = {one["id"] for one in state["passages"]}
     known = {one["id"] for one in found if RELEVANCE.is_positive(verdicts.get(one["id"]))}
     new = [pair for pair in pairs if (ids := {one["id"] for one in pair}) & here and not ids <= known]
@@ -115,11 +115,11 @@ async def _linked(
     return []
 
 
-async def _explained(verdict: Verdict, passage: Passage, state: SelfRAGState, services: Services) -> Verdict:
+async def _with_reason(verdict: Verdict, passage: Passage, state: SelfRAGState, services: Services) -> Verdict:
     question = standalone_question(state)
     known = await off_loop(len(passage["text"]), of_relevance, verdict["label"], question, passage)
     inputs = {"question": as_data(question), "passage": readable(passage)}
-    return await explained(services.critic, RELEVANCE, verdict, known, **inputs)
+    return await verdict_with_reason(services.critic, RELEVANCE, verdict, known, **inputs)
 
 
 def best_score(verdicts: Mapping[str, Verdict]) -> float:

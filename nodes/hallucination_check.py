@@ -47,7 +47,7 @@ async def _claims_of(draft: Draft, state: SelfRAGState, services: Services, cont
     if draft["declined"]:
         return []
     if things_of(state) and in_segments(state):
-        return await _cells_of(draft, state, services, context)
+        return await _check_cells(draft, state, services, context)
     text = draft["text"]
     evidence = Evidence(standalone_question(state), draft["passages"], state["passages"])
     found = await off_loop(len(text), statements, text)
@@ -79,7 +79,7 @@ async def _claims_of(draft: Draft, state: SelfRAGState, services: Services, cont
     return checked + [unsupported(one, "There are too many statements to check each.") for one in found[MOST_CLAIMS:]]
 
 
-async def _cells_of(draft: Draft, state: SelfRAGState, services: Services, context: Context) -> list[Claim]:
+async def _check_cells(draft: Draft, state: SelfRAGState, services: Services, context: Context) -> list[Claim]:
     """Check each cell of a comparison as an answer to its own question, against its thing's passages alone.
 
     If a document was found for several things, the quote or its heading must name the cell's thing. A cell below the

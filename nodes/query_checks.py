@@ -22,7 +22,7 @@ from grounding.dates import YEAR
 from grounding.language import ENGLISH, language_of, languages_of
 from grounding.numerals import figures_in_full, in_digits
 from grounding.stems import plain_figure, stems
-from retrieval.table_query import NAME, Found, QueryError, only_rows, parsed, run
+from retrieval.table_query import NAME, QueryError, QueryResult, only_rows, parsed, run_query
 from retrieval.tables import Table
 
 WORD = re.compile(r"[^\W_]+")
@@ -101,7 +101,7 @@ def _of_compared(named: Named, shown: str) -> str:
     return f"SELECT {shown} FROM {NAME} WHERE {key} IN ({texts})"  # noqa: S608 - it is parsed before it is run
 
 
-def tried(table: Table, query: str, question: str, named: Named) -> tuple[str, Found]:
+def tried(table: Table, query: str, question: str, named: Named) -> tuple[str, QueryResult]:
     """Return the query, corrected where the question tells how, and its result.
 
     Raises `QueryError` if the query fails, or its result cannot be what the question asks for.
@@ -115,15 +115,15 @@ def tried(table: Table, query: str, question: str, named: Named) -> tuple[str, F
         query += " LIMIT 1"
     if asks_for_next(question):
         query = NEXT.sub("LIMIT 1 OFFSET", query)
-    found = run(table, parsed(query, table))
-    problem = left_out(table, named, query) or added(question, query, *implied_cells(table, question))
+    found = run_query(table, parsed(query, table))
+    problem = missing_from_query(table, named, query) or added(question, query, *implied_cells(table, question))
     problem = problem or other_figures(question, query) or other_kind(table, question, found)
     if problem := problem or counted_names(table, named, query) or not_compared(table, question, found, named):
         raise QueryError(problem)
     return query, found
 
 
-def named_cells(table: Table, question: str) -> Named:
+def cells_named_by(table: Table, question: str) -> Named:
     """Find the texts of the table that the question names, perhaps without a bracket or figure at their end."""
     asked, named = question.casefold(), {}
     texts = [(index, one.key) for index, one in enumerate(table.columns) if one.kind == "text"]
@@ -147,7 +147,7 @@ def implied_cells(table: Table, question: str) -> Iterator[str]:
             yield from cells
 
 
-def left_out(table: Table, named: Named, query: str) -> str:
+def missing_from_query(table: Table, named: Named, query: str) -> str:
     """Say which cells and figures of the question the query lacks, apart from figures in the table's titles."""
     missing = [cell for cell in named.cells if _misses(query, cell)]
     titles = (str(table.passages[0].metadata.get(one, "")) for one in ("source", "title", "heading"))
@@ -220,7 +220,7 @@ def other_figures(question: str, query: str) -> str:
     return f"It compares with {other[0]}, which the question does not name." if other else ""
 
 
-def other_kind(table: Table, question: str, found: Found) -> str:
+def other_kind(table: Table, question: str, found: QueryResult) -> str:
     """Say how the result differs in kind from what the question asks for."""
     counts = asks_how_many(question) and (len(found.rows) > 1 or WHAT_IS_ASKED.match(found.sql))
     if not found.is_computed and (counts or (asks_for_total(question) and not asks_which(question))):
@@ -250,7 +250,7 @@ def beginnings(*texts: str) -> set[str]:
     return {word[: BEGINNING + 1] for text in texts for word in WORD.findall(text.casefold()) if len(word) > BEGINNING}
 
 
-def not_compared(table: Table, question: str, found: Found, named: Named) -> str:
+def not_compared(table: Table, question: str, found: QueryResult, named: Named) -> str:
     """Say how a query of rows that the question names fails to compare them by the figure that it asks for."""
     if not named.are_compared or found.is_computed:
         return ""

@@ -10,12 +10,12 @@ from core.text import shortened
 from core.types import Claim, Draft, Queried, Quote, TableFound, Verdict
 from grounding.comparisons import needs_all_rows
 from nodes.finish import wording_of
-from nodes.query_checks import Named, hint, named_cells, tried
+from nodes.query_checks import Named, cells_named_by, hint, tried
 from nodes.retrieve import as_passage, each_once, identity_of
 from prompts.delimiters import as_data
 from prompts.query_table import FITS, MAX_TOKENS, NO_QUERY, QUERY_TABLE, REQUERY_TABLE
 from retrieval.table_columns import figure_text
-from retrieval.table_query import Found, QueryError
+from retrieval.table_query import QueryError, QueryResult
 from retrieval.tables import Table
 from run.context import Context, Services
 from run.prefetch import PrefetchingRetriever
@@ -41,8 +41,8 @@ async def query_table(state: SelfRAGState, services: Services, runtime: Runtime[
     if table is None:
         return {"table": None, "decided": {"query": None, "accepted": False}}
     described = as_data(await asyncio.to_thread(description, table, question))
-    named = await asyncio.to_thread(named_cells, table, question)
-    query, found, why = await _found(table, described, question, named, services)
+    named = await asyncio.to_thread(cells_named_by, table, question)
+    query, found, why = await _write_query(table, described, question, named, services)
     verdict = None
     if found:
         verdict = await services.critic.choose(FITS, table=described, question=as_data(question), query=as_data(query))
@@ -57,12 +57,12 @@ async def query_table(state: SelfRAGState, services: Services, runtime: Runtime[
             return {"table": within, "decided": decided}
         read = {key: [one for one in state[key] if one["id"] not in rows] for key in ("passages", "found")}
         return {"table": None, **read, "decided": decided}
-    return _drafted(table, found, verdict, state) | {"decided": decided | {"accepted": True}}
+    return _draft_update(table, found, verdict, state) | {"decided": decided | {"accepted": True}}
 
 
-async def _found(
+async def _write_query(
     table: Table, described: str, question: str, named: Named, services: Services
-) -> tuple[str, Found | None, str]:
+) -> tuple[str, QueryResult | None, str]:
     """Let the model write a query, again if it fails. Return it, its result or None, and why it failed."""
     query = why = ""
     for prompt in (QUERY_TABLE, REQUERY_TABLE):
@@ -100,7 +100,7 @@ def description(table: Table, question: str) -> str:
     return "\n".join(lines)
 
 
-def _drafted(table: Table, found: Found, verdict: Verdict, state: SelfRAGState) -> dict[str, Any]:
+def _draft_update(table: Table, found: QueryResult, verdict: Verdict, state: SelfRAGState) -> dict[str, Any]:
     """Return the state's update with the draft and its claims, as if generated and checked."""
     numbers = found.rows[:MOST_CITED] if found.is_computed else found.rows[: len(found.result)]
     rows = [as_passage(table.passages[number]) for number in numbers]

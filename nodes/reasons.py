@@ -17,7 +17,7 @@ MODES = {
 NO_VERDICT = "The critic gave no verdict."
 
 
-async def explained(
+async def verdict_with_reason(
     critic: CriticLike,
     choice: Choice,
     verdict: Verdict,

@@ -13,7 +13,7 @@ from langgraph.runtime import Runtime
 from core.types import UNKNOWN, Compared, Passage, TableFound, Verdict
 from grounding.compared import MOST_COMPARED, compares, how_many, is_of_it_alone, things_compared
 from grounding.comparisons import needs_all_rows, suits_query
-from grounding.follow_ups import joined, leaned_on
+from grounding.follow_ups import join_follow_up, leaned_on
 from grounding.lengths import NAMED, document_asked_for
 from nodes.concurrency import gather
 from prompts.grade_documents import RELEVANCE
@@ -55,7 +55,7 @@ async def retrieve(state: SelfRAGState, services: Services, runtime: Runtime[Con
         name = document_asked_for(standalone_question(state))
         reader = cast("PrefetchingRetriever", services.retriever)
         if name and (document := await reader.document_named(name, context.k, context.filter)):
-            return _whole(list(map(as_passage, document)))
+            return _read_whole(list(map(as_passage, document)))
         if compares(standalone_question(state)) and (by_thing := await _by_thing(state, services, context)):
             return _to_compare(by_thing)
     searches = searches_of(state, context.k)
@@ -65,7 +65,7 @@ async def retrieve(state: SelfRAGState, services: Services, runtime: Runtime[Con
     if len(searches) > 1:
         passages = fused(rankings, [one.weight for one in searches])[: context.k]
     question = standalone_question(state)
-    tables = {identity_of(one): _table(one) for documents in found for one in documents}
+    tables = {identity_of(one): _table_of_passage(one) for documents in found for one in documents}
     table = table_of([tables.get(one["id"]) for one in passages])
     if not suits_query(question) and not (passages and tables.get(passages[0]["id"])):
         table = None
@@ -87,7 +87,7 @@ async def retrieve(state: SelfRAGState, services: Services, runtime: Runtime[Con
     }
 
 
-def _whole(document: list[Passage]) -> dict[str, Any]:
+def _read_whole(document: list[Passage]) -> dict[str, Any]:
     """Return the update for a whole document: as many of its passages as can be read, all of them relevant."""
     ends, source = accumulate(len(one["text"]) for one in document), document[0]["source"]
     passages = [one for one, end in zip(document, ends, strict=True) if end <= MOST_READ]
@@ -186,7 +186,7 @@ def table_of(tables: Sequence[tuple[str, int] | None]) -> TableFound | None:
     return TableFound(source=source, number=number, is_best=is_most or tables[0] is not None)
 
 
-def _table(document: Document) -> tuple[str, int] | None:
+def _table_of_passage(document: Document) -> tuple[str, int] | None:
     """Return the source and number of the table whose rows are most of a passage; None if there is none."""
     sizes: Counter[int] = Counter()
     for table, _, start, middle, end in document.metadata.get(CELLS) or ():
@@ -208,7 +208,7 @@ def searches_of(state: SelfRAGState, k: int) -> list[Search]:
     before = leaned_on(state.get("conversation") or [])
     if state["searched"] or state.get("rewritten") or not before:
         return [Search(query, k)]
-    return [Search(query, DEPTH * k), Search(joined(before, state["question"]), DEPTH * k, JOINED_WEIGHT)]
+    return [Search(query, DEPTH * k), Search(join_follow_up(before, state["question"]), DEPTH * k, JOINED_WEIGHT)]
 
 
 def fused(rankings: Sequence[Sequence[Passage]], weights: Sequence[float]) -> list[Passage]:

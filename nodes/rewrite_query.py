@@ -9,7 +9,7 @@ from core.passages import stated_by
 from core.text import first_line, shortened
 from core.types import UNKNOWN
 from grounding.reasons import missing_words, sentence_for
-from nodes.concurrency import off_loop, size_of
+from nodes.concurrency import characters_of, off_loop
 from nodes.subjects import description_of, subject_of
 from prompts.delimiters import as_data
 from prompts.rewrite_query import MAX_TOKENS, REWRITE_QUERY
@@ -62,7 +62,7 @@ def _new_query(state: SelfRAGState, query: str, context: Context) -> dict[str, A
 
 async def written_query(state: SelfRAGState, services: Services) -> str:
     """Let the model write a query."""
-    known = await off_loop(size_of(state["passages"]), known_so_far, state)
+    known = await off_loop(characters_of(state["passages"]), known_so_far, state)
     written = await services.generator.write(
         REWRITE_QUERY,
         max_tokens=MAX_TOKENS,

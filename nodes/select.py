@@ -6,11 +6,11 @@ from langgraph.runtime import Runtime
 
 from core.types import Segment
 from grounding.lengths import asks_for_a_list
-from nodes.concurrency import off_loop, size_of
+from nodes.concurrency import characters_of, off_loop
 from nodes.finish import quotes_of
-from run.candidates import best_of, open_cases, round_of, supported, useful, with_round
+from run.candidates import best_of, fully_supported, open_cases, round_of, useful, with_round
 from run.context import Context, Services
-from run.segments import accepted_in, answer_of, next_of
+from run.segments import accepted_in, candidate_of_segments, next_of
 from run.state import SelfRAGState, in_segments, things_of
 
 
@@ -23,13 +23,13 @@ async def select(state: SelfRAGState, services: Services, runtime: Runtime[Conte
     """
     context = runtime.context
     if in_segments(state):
-        return _segments(state, context)
+        return _accept_segments(state, context)
     round_ = round_of(state, context)
     before = [state["best"]] if state["best"] else []
     best = best_of([*before, *round_], context.constraints)
-    accepted = best is not None and supported(best) and useful(best)
+    accepted = best is not None and fully_supported(best) and useful(best)
     if best and accepted and state["drafts_left"] > 0:
-        accepted = not await off_loop(size_of(state["passages"]), open_cases, best, state, context)
+        accepted = not await off_loop(characters_of(state["passages"]), open_cases, best, state, context)
     declined = bool(round_) and all(one["draft"]["declined"] for one in round_)
     reconsidered = context.mode == "adaptive" and state["route"] == "direct" and bool(round_) and not accepted
     decided: dict[str, Any] = {
@@ -50,13 +50,13 @@ async def select(state: SelfRAGState, services: Services, runtime: Runtime[Conte
     return update
 
 
-def _segments(state: SelfRAGState, context: Context) -> dict[str, Any]:
+def _accept_segments(state: SelfRAGState, context: Context) -> dict[str, Any]:
     """Add to a long answer what this round's drafts say that is supported and new, and say what follows."""
     round_ = round_of(state, context)
     segments, left_out = accepted_in(state, context)
     onward = next_of(state, segments, context)
     as_list = asks_for_a_list(state["question"])
-    best = answer_of(
+    best = candidate_of_segments(
         segments, context, things=things_of(state), as_list=as_list, headed=as_list or bool(state.get("whole"))
     )
     new = segments[len(state.get("segments", [])) :]
@@ -71,13 +71,13 @@ def _segments(state: SelfRAGState, context: Context) -> dict[str, Any]:
             "accepted": bool(new),
             "support": best["support"] if best else None,
             "usefulness": None,
-            "segments": list(map(_shown, new)),
+            "segments": list(map(_segment_with_places, new)),
             "onward": onward,
         },
     }
 
 
-def _shown(one: Segment) -> dict[str, Any]:
+def _segment_with_places(one: Segment) -> dict[str, Any]:
     """Return a segment as it is shown when it is accepted: its text and its quotes, each with where it stands."""
     passages = {passage["id"]: passage for passage in one["passages"]}
     quotes = [

@@ -29,12 +29,12 @@ async def description_of(question: str, services: Services) -> tuple[int, int] |
 async def subject_of(question: str, span: tuple[int, int], services: Services, context: Context) -> Subject | None:
     """Return the subject of the span, or of a description within it; None if no passage surely names either."""
     for one in filter(None, (span, inner_description(question, span))):
-        if subject := await _named(question, one, services, context):
+        if subject := await _find_subject(question, one, services, context):
             return subject
     return None
 
 
-async def _named(question: str, span: tuple[int, int], services: Services, context: Context) -> Subject | None:
+async def _find_subject(question: str, span: tuple[int, int], services: Services, context: Context) -> Subject | None:
     """Return what the span of the question describes, by the first passage that names it; None if none surely does.
 
     It takes a search, the grades of its passages, a short answer from the best, and the critic's check of this answer.

@@ -84,6 +84,6 @@ def readable(passage: Passage) -> str:
     return as_data(f"Section: {section}\n{passage['text']}" if section else passage["text"])
 
 
-def numbered(passages: Sequence[Passage]) -> str:
+def delimited(passages: Sequence[Passage]) -> str:
     """Render all passages, unabridged, each between its own delimiters."""
     return "\n".join(PASSAGE.format(number, readable(passage)) for number, passage in enumerate(passages, 1))

@@ -10,7 +10,7 @@ READ_OF_DOCUMENT = 1_000
 _SENTENCE_END = re.compile(r"""[.!?:;…。！？]["'”’»)\]]*$""")
 
 
-def joined(passages: Iterable[Document]) -> str:
+def joined_text(passages: Iterable[Document]) -> str:
     """Return the text of passages in the order of their document, with a blank line between pages and rows."""
     text = ""
     end: Document | None = None  # the passage that the text ends with

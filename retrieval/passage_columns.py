@@ -52,7 +52,7 @@ def columns_of(passage: Document) -> PassageColumns:
     )
 
 
-def found_passage(id_: int, path: bytes, columns: PassageColumns) -> Document:
+def passage_document(id_: int, path: bytes, columns: PassageColumns) -> Document:
     """Return a passage as searches return it; ``path`` is its document's, as is its date unless it has its own."""
     kept = columns._asdict()
     above = {key: kept[key] for key in _ABOVE if kept[key]}

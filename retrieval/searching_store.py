@@ -13,7 +13,7 @@ from langchain_core.vectorstores import VectorStore
 
 from core.errors import RequestError
 from core.text import clean
-from retrieval.adjoining import READ, READ_OF_DOCUMENT, first, joined, last
+from retrieval.adjoining import READ, READ_OF_DOCUMENT, first, joined_text, last
 from retrieval.filters import Filter, Visible
 from retrieval.passage_columns import row_id
 from retrieval.ranking import Candidates, best_passages
@@ -23,9 +23,9 @@ from retrieval.store import (
     WAIT,
     Contents,
     FileQueue,
+    FileRecord,
     Made,
     Model,
-    Record,
     Roots,
     Search,
     SplitFile,
@@ -68,7 +68,7 @@ class Rows(Protocol):
     AT_PATH: str  # a condition on documents, with ``?`` as the mark
 
     def made_with(self, connection: Any) -> Made: ...
-    def make_room_for(self, connection: Any, embedding: str, dimension: int) -> None: ...
+    def record_embedding(self, connection: Any, embedding: str, dimension: int) -> None: ...
     def set_meta(self, connection: Any, **values: object) -> None: ...
     def clear(self, connection: Any, embedding: str, dimension: int, settings: SplitSettings) -> None: ...
     def known_vectors(self, connection: Any, hashes: Sequence[bytes]) -> dict[bytes, Vectors]: ...
@@ -77,7 +77,7 @@ class Rows(Protocol):
     def remove_documents(self, connection: Any, ids: Collection[int]) -> None: ...
     def remove_root(self, connection: Any, root: bytes) -> None: ...
     def set_excluded(self, connection: Any, patterns: Collection[str]) -> None: ...
-    def get_records(self, connection: Any) -> dict[bytes, Record]: ...
+    def get_records(self, connection: Any) -> dict[bytes, FileRecord]: ...
     def get_contents(self, connection: Any, documents: Collection[int]) -> dict[int, Contents]: ...
     def get_passages(self, connection: Any, ids: Sequence[int]) -> dict[int, Document]: ...
 
@@ -167,7 +167,7 @@ class Store(VectorStore):
     def has_fitting(self, filter: Filter, visible: Visible | None = None) -> bool:  # noqa: A002 - the stores' name
         """Return True if a passage fits the filter and its document's path is ``visible``."""
 
-    def records(self) -> dict[bytes, Record]:
+    def records(self) -> dict[bytes, FileRecord]:
         """Return every file's record, by path."""
         with self.database.reading() as connection:
             return self.rows.get_records(connection)
@@ -291,8 +291,8 @@ class Store(VectorStore):
                 place = (document, int(one.id or 0))
                 earlier = self._passages(connection, near.format("< ? ORDER BY passages.id DESC"), *place)
                 later = self._passages(connection, near.format("> ? ORDER BY passages.id"), *place)
-                before = joined([*(other for other, _ in reversed(earlier)), one]).removesuffix(passage) + before
-                after = after + joined([one, *(other for other, _ in later)]).removeprefix(passage)
+                before = joined_text([*(other for other, _ in reversed(earlier)), one]).removesuffix(passage) + before
+                after = after + joined_text([one, *(other for other, _ in later)]).removeprefix(passage)
         return Surroundings(last(before, most), quote, first(after, most), path, sha256)
 
     def text_of(self, path: bytes, page: int | None, most: int) -> tuple[str, bool]:
@@ -305,7 +305,7 @@ class Store(VectorStore):
         condition = f"{self.rows.AT_PATH}{on_page} ORDER BY passages.id LIMIT {READ_OF_DOCUMENT + 1}"
         with self.database.reading() as connection:
             passages = [passage for passage, _ in self._passages(connection, condition, *values)]
-        text = joined(passages[:READ_OF_DOCUMENT])
+        text = joined_text(passages[:READ_OF_DOCUMENT])
         return first(text, most), len(passages) <= READ_OF_DOCUMENT and len(text) <= most
 
     def embedded(self, texts: Iterable[str]) -> dict[str, Vectors]:
@@ -348,10 +348,10 @@ class Store(VectorStore):
         """Return the length of the embedding model's vectors."""
         return int(embed_query(self.model, "dimension").shape[1])
 
-    def make_room(self, connection: Any) -> None:
+    def record_embedding(self, connection: Any) -> None:
         """Record the model of a library that was never filled; call this before processes write side by side."""
         if not self.rows.made_with(connection).embedding:
-            self.rows.make_room_for(connection, self.model.name, self._dimension())
+            self.rows.record_embedding(connection, self.model.name, self._dimension())
 
     def _record_model(self, connection: Any, dimension: int) -> None:
         """Record the model with the first vectors. Raises ``RequestError`` for vectors of any other model."""
@@ -359,7 +359,7 @@ class Store(VectorStore):
         if made.embedding:
             self._require_model(made)
         else:
-            self.rows.make_room_for(connection, self.model.name, dimension)
+            self.rows.record_embedding(connection, self.model.name, dimension)
 
     def _require_model(self, made: Made) -> None:
         """Raise ``RequestError`` unless the store was made with this model."""

@@ -57,7 +57,7 @@ class Roots:
 
 
 @dataclass(frozen=True)
-class Record:
+class FileRecord:
     """What is known of a file; ``id`` is 0 for a new one, ``sha256`` None for one that must be read again."""
 
     path: bytes
@@ -97,7 +97,7 @@ Contents = tuple[list[Document], NDArray[np.float32]]
 class SplitFile:
     """A file that was read and split; one without text has no passages."""
 
-    record: Record
+    record: FileRecord
     passages: Sequence[Document]
 
 

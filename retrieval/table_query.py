@@ -35,7 +35,7 @@ class QueryError(Exception):
 
 
 @dataclass(frozen=True)
-class Found:
+class QueryResult:
     """What a query found: a text for each row of its result, and the numbers, from 0, of the table rows it comes from.
 
     ``is_computed`` says that the result is a count, a sum or the like, rather than rows of the table; ``is_figure``
@@ -49,7 +49,7 @@ class Found:
     is_figure: bool = False
 
 
-def run(table: Table, query: "exp.Select") -> Found:
+def run_query(table: Table, query: "exp.Select") -> QueryResult:
     """Run a query that was `parsed` over all rows of a table. Raises `QueryError`."""
     with closing(sqlite3.connect(":memory:")) as connection:
         _fill(connection, table)
@@ -123,7 +123,7 @@ def only_rows(query: "exp.Select", column: str, cells: Sequence[str]) -> str:
     return query.sql("sqlite")
 
 
-def _rows_found(connection: sqlite3.Connection, table: Table, query: "exp.Select") -> Found | None:
+def _rows_found(connection: sqlite3.Connection, table: Table, query: "exp.Select") -> QueryResult | None:
     """Return the rows that the query selects, with all that tie with the last one; None if it computes anything."""
     from sqlglot import exp
 
@@ -143,7 +143,7 @@ def _rows_found(connection: sqlite3.Connection, table: Table, query: "exp.Select
         raise QueryError("It orders rows, where it names what several rows share: group them.")
     by = [one for one, _ in order]
     # If the condition lists several cells, the answer says which of them a row has.
-    among = [one.this for each in _parts(query, "where") for one in each.find_all(exp.In)]
+    among = [one.this for each in _expressions_of(query, "where") for one in each.find_all(exp.In)]
     shown = [one for one in [*shown, *among, *by] if not isinstance(one, exp.Star)]
     selected = _of_rows(query, [*by, *shown])
     if by and most is not None:
@@ -154,7 +154,7 @@ def _rows_found(connection: sqlite3.Connection, table: Table, query: "exp.Select
     rows = _fetched(connection, selected.sql("sqlite"))
     rows = _first(rows[passed:], most, slice(1, 1 + len(by)))
     texts = [_row_text(table, row[0], shown, row[1 + len(by) :]) for row in rows[:MOST_SHOWN]]
-    return Found(query.sql("sqlite"), texts, [row[0] for row in rows], is_computed=False)
+    return QueryResult(query.sql("sqlite"), texts, [row[0] for row in rows], is_computed=False)
 
 
 def _first(rows: list[tuple[Any, ...]], most: int | None, by: slice) -> list[tuple[Any, ...]]:
@@ -193,12 +193,12 @@ def _of_rows(query: "exp.Select", shown: "Sequence[exp.Expression]") -> "exp.Sel
     if not isinstance(source, exp.Table) and [type(one) for one in source.selects] != [exp.Star]:
         raise QueryError(f"It reads what another query shows: write one SELECT from {NAME}.")
     selected = exp.select(ROW, *(one.copy() for one in shown)).from_(source)
-    for condition in _parts(query, "where"):
+    for condition in _expressions_of(query, "where"):
         selected = selected.where(condition.copy())
     return selected
 
 
-def _parts(query: "exp.Select", name: str) -> "list[exp.Expression]":
+def _expressions_of(query: "exp.Select", name: str) -> "list[exp.Expression]":
     """Return the expressions of a clause; none where there is no such clause."""
     clause = query.args.get(name)
     return [] if clause is None else clause.expressions or [clause.this]
@@ -206,10 +206,10 @@ def _parts(query: "exp.Select", name: str) -> "list[exp.Expression]":
 
 def _order(query: "exp.Select") -> "list[tuple[exp.Expression, bool]]":
     """Return what a query orders by, and whether from the greatest down. Raises `QueryError`."""
-    return [(_named(query, one.this), bool(one.args.get("desc"))) for one in _parts(query, "order")]
+    return [(_without_alias(query, one.this), bool(one.args.get("desc"))) for one in _expressions_of(query, "order")]
 
 
-def _named(query: "exp.Select", one: "exp.Expression") -> "exp.Expression":
+def _without_alias(query: "exp.Select", one: "exp.Expression") -> "exp.Expression":
     """Return the expression that ``one`` stands for, perhaps by its alias or position. Raises `QueryError`."""
     from sqlglot import exp
 
@@ -228,9 +228,12 @@ def _whole(query: "exp.Select", name: str) -> int | None:
     return int(clause.expression.name) if clause and clause.expression.name.isdecimal() else None
 
 
-def _computed(connection: sqlite3.Connection, table: Table, query: "exp.Select") -> Found:
+def _computed(connection: sqlite3.Connection, table: Table, query: "exp.Select") -> QueryResult:
     """Return what the query computes, and the rows that it computes it from."""
-    group, by = [_named(query, one) for one in _parts(query, "group")], [one for one, _ in _order(query)]
+    group, by = (
+        [_without_alias(query, one) for one in _expressions_of(query, "group")],
+        [one for one, _ in _order(query)],
+    )
     width, end = len(query.expressions), len(query.expressions) + len(by)
     most, passed = _whole(query, "limit"), _whole(query, "offset") or 0
     if not group and (most or 1) > 1:
@@ -254,7 +257,7 @@ def _computed(connection: sqlite3.Connection, table: Table, query: "exp.Select")
         for row in shown
     ]
     is_figure = all(isinstance(one, int | float) for row in shown for one in row)
-    return Found(query.sql("sqlite"), texts, rows, is_computed=True, is_figure=is_figure)
+    return QueryResult(query.sql("sqlite"), texts, rows, is_computed=True, is_figure=is_figure)
 
 
 def _value_text(table: Table, one: "exp.Expression", value: object) -> str:

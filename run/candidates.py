@@ -78,12 +78,12 @@ def rank(one: Candidate, constraints: Constraints = "soft") -> tuple[int, float]
         return (2, one["score"])
     if one["draft"]["declined"]:
         return (0, one["score"])
-    if supported(one):
+    if fully_supported(one):
         return (HARD_TIER if constraints == "hard" and useful(one) else 3, one["score"])
     return (2 if any(is_supported(claim) for claim in one["claims"]) else 1, one["score"])
 
 
-def supported(one: Candidate) -> bool:
+def fully_supported(one: Candidate) -> bool:
     """Whether every claim is fully supported; True for a direct answer, which has no claims."""
     return not one["draft"]["passages"] or lowest_support(one["claims"]) == "fully"
 
@@ -117,7 +117,7 @@ def confidence(one: Candidate) -> float | None:
     return min(found, default=None)
 
 
-def limited(one: Candidate, least: float) -> Candidate:
+def relabel_conditional(one: Candidate, least: float) -> Candidate:
     """Relabel claims that leave out a condition as partially supported, if P(full) + P(partial) is below ``least``."""
     why, claims = "The passage puts a condition on it, which it leaves out.", []
     for claim in one["claims"]:
@@ -171,15 +171,15 @@ def outcome_of(state: SelfRAGState, context: Context) -> tuple[Outcome, StopReas
     if read and all(one and not RELEVANCE.is_positive(one) for one in read):
         stop = stop or "fallback"
     no_answer = best["draft"]["declined"] and bool(best["draft"]["passages"])
-    if context.constraints == "hard" and not no_answer and not (supported(best) and useful(best)):
-        return "abstained", stop or ("not_useful" if supported(best) else "claims_unsupported")
+    if context.constraints == "hard" and not no_answer and not (fully_supported(best) and useful(best)):
+        return "abstained", stop or ("not_useful" if fully_supported(best) else "claims_unsupported")
     if not best["draft"]["passages"]:
         if context.mode == "never":
             return "direct", stop or "mode_never"
         return "direct", stop or ("fallback" if state["route"] == "fallback" else "not_needed")
     if no_answer:
         return "abstained", stop or "declined"
-    if supported(best):
+    if fully_supported(best):
         return "grounded", stop or ("accepted" if useful(best) else "not_useful")
     if any(is_supported(claim) for claim in best["claims"]):
         return "partially_grounded", stop or "claims_unsupported"
@@ -207,7 +207,7 @@ def with_round(
     return [*records, *(_recorded(one, number, constraints) for one in new)]
 
 
-def explained(
+def with_reasons(
     records: Sequence[CandidateRecord],
     best: Candidate | None,
     outcome: Outcome,

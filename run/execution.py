@@ -55,7 +55,7 @@ class CachedCritic:
 
 
 @dataclass
-class Run:
+class SharedResources:
     """What the nodes of one question share."""
 
     budget: Budget
@@ -75,7 +75,7 @@ class Execution:
 
     def __init__(self, span: Span | None = None) -> None:
         """Record nodes and model calls as children of ``span``, if there is one, which ends with the execution."""
-        self.run: Run | None = None
+        self.shared: SharedResources | None = None
         self._span = span
         self._nodes: set[Future[Any]] = set()
         self._cancelled = False
@@ -90,12 +90,12 @@ class Execution:
         finally:
             _current.reset(token)
 
-    def run_of(self, state: SelfRAGState, context: Context, retriever: RetrieverLike) -> Run:
+    def shared_by_nodes(self, state: SelfRAGState, context: Context, retriever: RetrieverLike) -> SharedResources:
         """Return what the question's nodes share. The first call creates it from the state, perhaps a checkpoint's."""
-        if self.run is None:
-            self.run = Run(budget_of(state, context), PrefetchingRetriever(retriever))
-        self.run.budget.adopt_checkpointed_usage(state.get("usage") or no_usage())
-        return self.run
+        if self.shared is None:
+            self.shared = SharedResources(budget_of(state, context), PrefetchingRetriever(retriever))
+        self.shared.budget.adopt_checkpointed_usage(state.get("usage") or no_usage())
+        return self.shared
 
     def wait_for(self, node: Coroutine[Any, Any, T]) -> T:
         """Run a node on the background loop and return its update. Raises `CancelledError` after `cancel`."""
@@ -113,7 +113,7 @@ class Execution:
 
         The run is released because a pooled connection keeps the context in which it was opened, with this object.
         """
-        run, self.run = self.run, None
+        run, self.shared = self.shared, None
         if run:
             run.retriever.cancel()
         if self._span:

@@ -170,7 +170,7 @@ def _segment(draft: Draft, text: str, claims: Sequence[Claim]) -> Segment:
     )
 
 
-def answer_of(
+def candidate_of_segments(
     segments: Sequence[Segment], context: Context, *, things: Sequence[str], as_list: bool, headed: bool
 ) -> Candidate | None:
     """Return the segments as one candidate, with the claims and passages of all; None without any.
@@ -218,12 +218,12 @@ def to_draft(state: SelfRAGState, context: Context) -> list[list[Passage]]:
     if state.get("compared"):
         return [relevant] if not drafted or missing_cells(state, context) else []
     most = most_segments(state, context)
-    parts = parts_of(relevant, most) if state.get("whole") else [[one] for one in relevant]
+    parts = split_passages(relevant, most) if state.get("whole") else [[one] for one in relevant]
     left = most * state["searched"] - len({*map(tuple, drafted)})
     return [one for one in parts if ids_of(one) not in drafted][: max(0, left)]
 
 
-def parts_of(passages: Sequence[Passage], most: int) -> list[list[Passage]]:
+def split_passages(passages: Sequence[Passage], most: int) -> list[list[Passage]]:
     """Return the passages in at most ``most`` parts of about the same length; in more, if those would be too long."""
     size = min(LONGEST_PART, max(SHORTEST_PART, sum(len(one["text"]) for one in passages) / most))
     parts: list[list[Passage]] = [[]]

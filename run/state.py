@@ -9,7 +9,7 @@ from core import types
 from grounding.lengths import subject_asked_for
 
 
-class Asked(TypedDict, total=False):
+class GraphInput(TypedDict, total=False):
     """What a caller gives: a question and, if it follows others, the conversation and perhaps what it means."""
 
     question: str

@@ -38,7 +38,7 @@ from prompts.generate import (
 )
 from prompts.query_table import QUERY_TABLE, REQUERY_TABLE
 from prompts.rewrite_query import REWRITE_QUERY
-from run.candidates import explained, with_round
+from run.candidates import with_reasons, with_round
 from run.context import Constraints, Context, CriticLike, Limits, Services, Thresholds
 from run.initial_state import initial_state
 from run.state import SelfRAGState
@@ -482,4 +482,4 @@ def candidate_of(
 
 def explained_of(best: Candidate, outcome: Outcome, constraints: Constraints = "soft") -> list[CandidateRecord]:
     """The state's ``candidates`` after a question with one draft."""
-    return explained(with_round([], [best], constraints), best, outcome, constraints)
+    return with_reasons(with_round([], [best], constraints), best, outcome, constraints)

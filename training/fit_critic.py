@@ -29,15 +29,15 @@ from sklearn.model_selection import GroupKFold, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from app.options import span
+from app.options import number_range
 from benchmarks.harness import FOLDER, counted, option_parser
 from benchmarks.sample import open_docs
 from core.types import Passage
-from evaluation.datasets.question_set import load, select
+from evaluation.datasets.question_set import load, select_examples
 from evaluation.judging.saved_replies import Replies
 from evaluation.measures.scores import contains, is_gold_source, right_answer
 from evaluation.measures.statistics import auc
-from evaluation.recorded_chat import recorded
+from evaluation.recorded_chat import with_recorded_chats
 from evaluation.records import Example
 from graph.builder import build_graph
 from models.calibration import (
@@ -77,12 +77,12 @@ def main() -> None:
     """Collect, fit, print, and store if asked."""
     parser = option_parser(__doc__, most=90, out=Path("eval/fit"), replies=FOLDER / "replies.jsonl", write=False)
     parser.add_argument("dataset", type=Path)
-    parser.add_argument("--paragraphs", type=span, default="1-24")
+    parser.add_argument("--paragraphs", type=number_range, default="1-24")
     parser.add_argument("--drafts", type=Path)
     parser.add_argument("--scores", type=Path)
     options = parser.parse_args()
     dataset = load(options.dataset, options.out / "documents", options.paragraphs)
-    examples = select(dataset.examples, most=options.most, balanced=True)
+    examples = select_examples(dataset.examples, most=options.most, balanced=True)
     traces = asyncio.run(collect(dataset.documents, examples, Replies(options.replies)))
     passages = passage_rows(examples, traces)
     relevance, relevant, lines = fitted("relevance", passages, RELEVANCE)
@@ -116,7 +116,7 @@ async def collect(documents: Sequence[Path], examples: Sequence[Example], replie
         ratings="direct",
     )
     async with open_docs(documents) as rag:
-        services = recorded(rag.services, replies)
+        services = with_recorded_chats(rag.services, replies)
         graph = build_graph(replace(services, fits=Fits()))
         return {one.id: await graph.ainvoke({"question": one.question}, context=context) for one in counted(examples)}
 

@@ -17,7 +17,7 @@ from datetime import date
 from pathlib import Path
 
 from app.libraries import SAMPLE, library_to_ask
-from app.options import span
+from app.options import number_range
 from app.settings import load_settings
 from app.terminal.screen import Screen
 from benchmarks.harness import option_parser
@@ -49,7 +49,7 @@ def main() -> None:
     """Search, fit or read the gate, print, and store if asked."""
     parser = option_parser(__doc__)
     parser.add_argument("dataset", type=Path)
-    parser.add_argument("--paragraphs", type=span)
+    parser.add_argument("--paragraphs", type=number_range)
     does = parser.add_mutually_exclusive_group()
     does.add_argument("--check", action="store_true")
     does.add_argument("--write", action="store_true")

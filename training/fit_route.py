@@ -17,13 +17,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from app.libraries import SAMPLE
-from app.options import span
+from app.options import number_range
 from benchmarks.harness import FOLDER, counted, option_parser
 from benchmarks.sample import open_docs, questions_in
-from evaluation.datasets.question_set import load, select
+from evaluation.datasets.question_set import load, select_examples
 from evaluation.judging.saved_replies import Replies
 from evaluation.measures.statistics import auc
-from evaluation.recorded_chat import recorded
+from evaluation.recorded_chat import with_recorded_chats
 from models.calibration import EMBEDDED, EMBEDDED_FILE, MINILM, MINILM_FILE, Fit, expit, log_odds, logit, route_features
 from nodes.retrieve import as_passage
 from prompts.decide import RETRIEVE
@@ -49,11 +49,11 @@ def main() -> None:
     """Ask, fit, print, and store if asked."""
     parser = option_parser(__doc__, most=60, replies=FOLDER / "replies.jsonl", out=Path("eval/route"), write=False)
     parser.add_argument("dataset", type=Path)
-    parser.add_argument("--paragraphs", type=span, default="1-24")
+    parser.add_argument("--paragraphs", type=number_range, default="1-24")
     options = parser.parse_args()
     article = load(options.dataset, options.out / "documents", options.paragraphs)
     routes = [(one.question, one.route == "retrieve") for one in questions_in(TUNING)]
-    of_article = [(one.question, True) for one in select(article.examples, most=options.most)]
+    of_article = [(one.question, True) for one in select_examples(article.examples, most=options.most)]
     asked = asyncio.run(ask(SAMPLE, routes, options.replies))
     asked += asyncio.run(
         ask(article.documents[0], [*of_article, *(one for one in routes if not one[1])], options.replies)
@@ -78,7 +78,7 @@ async def ask(docs: Path, questions: Sequence[tuple[str, bool]], replies: Path) 
     """Return each question with what the critic says of it and what is found for it."""
     found = []
     async with open_docs([docs]) as rag:
-        services = recorded(rag.services, Replies(replies))
+        services = with_recorded_chats(rag.services, Replies(replies))
         for question, retrieve in counted(questions):
             verdict = await services.critic.choose(RETRIEVE, question=as_data(question))
             passages = [as_passage(one) for one in await services.retriever.ainvoke(question, k=4)]

@@ -18,7 +18,7 @@ from grounding.claims import statements
 from grounding.refusals import declines
 from nodes.check_claim import asked_alone
 from prompts.choice import Choice
-from prompts.delimiters import as_data, numbered
+from prompts.delimiters import as_data, delimited
 from prompts.grade_documents import RELEVANCE
 from prompts.hallucination_check import SUPPORT
 
@@ -107,7 +107,7 @@ def read_with(row: Mapping[str, Any]) -> list[str]:
 
 def shown(texts: Sequence[str]) -> str:
     """Render passages as the graph renders them for a prompt."""
-    return numbered([Passage(id="", text=one, source="", page=None, row=None, similarity=None) for one in texts])
+    return delimited([Passage(id="", text=one, source="", page=None, row=None, similarity=None) for one in texts])
 
 
 def support_examples(row: Mapping[str, Any]) -> list[TrainingExample]:

@@ -18,7 +18,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from grounding.follow_ups import joined
+from grounding.follow_ups import join_follow_up
 from training.layout import rows_of
 from training.row_sources import WRITTEN
 from training.rows import ROWS, write
@@ -94,7 +94,7 @@ def follow_ups(rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
             first = random.choice(before)
             own = random.sample(row["claims"], min(len(row["claims"]), 2))
             answered = {"text": first["answers"][0], "label": "none", "kind": "earlier"}
-            question = joined(first["question"], row["question"])
+            question = join_follow_up(first["question"], row["question"])
             identity = {"id": f"{row['id']}-follow-up", "family": FOLLOW_UPS, "question": question}
             yield {**row, **identity, "claims": [*own, answered]}
 

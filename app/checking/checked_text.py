@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from app.checking.verification import VerifiedClaim, verify
+from app.checking.verification import VerifiedClaim, verify_sentence
 from app.results.result import JudgedClaim, ResultUsage
 from core.errors import RequestError
 from core.text import clean
@@ -75,7 +75,7 @@ async def check_text(
         raise RequestError(f"The text has {len(found):,} sentences, more than {MOST_CLAIMS:,}: check it in parts.")
 
     async def check(one: Checkable) -> Checked:
-        call = partial(verify, one, services, context)
+        call = partial(verify_sentence, one, services, context)
         return await (cached(one, call) if cached else call())
 
     checked = await gather_bounded([partial(check, one) for one in found], at_once, progress)

@@ -32,10 +32,10 @@ def read_text(path: Path) -> TextToCheck:
     data = sys.stdin.buffer.read(LARGEST + 1)
     if len(data) > LARGEST:
         raise RequestError(f"Standard input is longer than {LARGEST // 1_000_000} MB: check it in parts.")
-    return text_of("standard input.md", data)
+    return read_text_to_check("standard input.md", data)
 
 
-def text_of(name: str, data: bytes) -> TextToCheck:
+def read_text_to_check(name: str, data: bytes) -> TextToCheck:
     """Read a document from its bytes; only the suffix of its name counts. Raises `RequestError`."""
     suffix = Path(name).suffix.lower()
     with TemporaryDirectory() as folder:

@@ -48,7 +48,7 @@ class VerifiedClaim(JudgedClaim):
     citations: list[Citation]
 
 
-async def verify(
+async def verify_sentence(
     one: Checkable, services: Services, context: Context, question: str | None = None
 ) -> tuple[VerifiedClaim, Usage]:
     """Check a sentence against what two searches find, for it alone and with its subject; return the cost too.
@@ -71,7 +71,7 @@ async def verify(
     if budget.limit:
         setting = f"SELFRAG_{budget.limit.upper()}"
         raise ModelError(f"“{shortened(one.statement.text, 100)}” could not be checked within {setting}: raise it.")
-    return verified(claim, passages, question), budget.spent
+    return verified_claim(claim, passages, question), budget.spent
 
 
 async def passages_for(
@@ -99,7 +99,7 @@ async def verdict_on(one: Statement, passages: list[Passage], services: Services
     alone = context.model_copy(update={"caution": None})
     claim = await check_statement(one, Evidence("", read, elsewhere=passages), services, alone)
     unsupported = claim["verdict"]["label"] == "no support"
-    quoted = [_quoted(quote, passages) for quote in quotes_of(claim)]
+    quoted = [_quoted_passage(quote, passages) for quote in quotes_of(claim)]
     if not unsupported and not await off_loop(size, missing_facts, whole, quoted, ""):
         return claim
     contradicted = await _contradicted(claim, whole, passages)
@@ -139,13 +139,13 @@ def _nearest(claim: str, passages: Sequence[Passage]) -> list[Passage]:
     return sorted(passages, key=lambda one: -coverage(wanted, stems(stated_by(one))))[:1]
 
 
-def _quoted(quote: Quote, passages: Sequence[Passage]) -> Passage:
+def _quoted_passage(quote: Quote, passages: Sequence[Passage]) -> Passage:
     """Return the passage of a quote, with the quote as its text."""
     passage = next(one for one in passages if one["id"] == quote["passage"])
     return {**passage, "text": passage["text"][quote["start"] : quote["end"]]}
 
 
-def verified(claim: Claim, passages: Sequence[Passage], question: str | None = None) -> VerifiedClaim:
+def verified_claim(claim: Claim, passages: Sequence[Passage], question: str | None = None) -> VerifiedClaim:
     """Return the claim with its verdict; a supported or contradicted claim has its quotes as citations, from 1 on."""
     by_id, citations = {one["id"]: one for one in passages}, list[Citation]()
     if is_supported(claim) or claim["verdict"]["label"] == CONTRADICTED:

@@ -36,7 +36,7 @@ def ask(options: argparse.Namespace) -> int:
     """Answer a question and return exit code 0. Raises `ModelError` if the model failed before there was an answer."""
     screen = Screen(quiet=options.quiet or options.json)
     question = as_text(" ".join(options.question))
-    check(question, options)
+    check_options(question, options)
     finished = answer(question, options, screen)
     if options.json:
         screen.json(finished.result.model_dump(mode="json"))
@@ -51,7 +51,7 @@ def ask(options: argparse.Namespace) -> int:
 
 def answer(question: str, options: argparse.Namespace, screen: Screen) -> Finished:
     """Open the documents and ask, showing each node as it ends."""
-    settings, context = load_settings(), context_of(options)
+    settings, context = load_settings(), context_from_options(options)
     with SelfRAG.open(*options.docs or (), settings=settings, context=context, screen=screen) as rag:
         return traced(rag.stream(question, tokens=shows_drafts(rag, options, screen)), rag, screen)
 
@@ -70,7 +70,7 @@ def require_model(finished: Finished) -> None:
         raise ModelError(state["stops"][0]["failure"] or "The model failed.")
 
 
-def check(question: str, options: argparse.Namespace) -> None:
+def check_options(question: str, options: argparse.Namespace) -> None:
     """Raise `RequestError` for a question or option that is wrong, before any model is loaded."""
     require_question(question)
     require_docs(options.docs)
@@ -78,7 +78,7 @@ def check(question: str, options: argparse.Namespace) -> None:
         require_output(options.picture, *SUFFIXES)
 
 
-def context_of(options: argparse.Namespace) -> Context | None:
+def context_from_options(options: argparse.Namespace) -> Context | None:
     """Return a context of the options given, which beat the settings; None if none is given. Raises `RequestError`."""
     named = {name: getattr(options, name) for name in OF_A_QUESTION}
     given = {name: value for name, value in named.items() if value is not None}

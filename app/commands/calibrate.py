@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import asdict
 
-from app.calibrations import UNBOUNDED, kept_by_settings, labels_file, labels_in, reset
-from app.commands.eval import documents_of
+from app.calibrations import UNBOUNDED, kept_by_settings, labelled_questions, labels_file, reset
+from app.commands.eval import dataset_documents
 from app.compose import critic_name
 from app.conversations.drift import drift_since
 from app.conversations.opening import open_feedback, open_threads
@@ -14,11 +14,11 @@ from app.front_door import SelfRAG
 from app.libraries import library_to_ask
 from app.options import require_charts, require_docs, require_output, write_file
 from app.settings import EMBEDDED, Settings, load_settings
-from app.terminal.progress import table, timed
+from app.terminal.progress import print_table, timed
 from app.terminal.screen import Screen, duration
 from core.background import in_background
 from core.errors import RequestError, SelfRAGError
-from core.text import shown
+from core.text import shown_path
 from evaluation.calibrating import Calibrated, Trial
 from evaluation.records import Example
 from evaluation.reporting import calibration_page as page
@@ -45,14 +45,14 @@ def calibrate(options: argparse.Namespace) -> int:
     labels, documents = None, options.docs
     if options.labels:
         require_docs([options.labels], "the path of the labels")
-        dataset = labels_in(options.labels, settings)
-        labels, documents = dataset.examples, documents_of(options.docs, options.labels, dataset)
+        dataset = labelled_questions(options.labels, settings)
+        labels, documents = dataset.examples, dataset_documents(options.docs, options.labels, dataset)
     _confirm(len(labels) if labels else None, options, settings, screen)
     with SelfRAG.open(*documents or (), settings=settings, screen=screen) as rag:
         made, trials = _fitted(rag, labels, options, screen)
         if labels is None and rag.library:
             written = labels_file(rag.library, settings)
-            screen.note(f"the model's questions are in {shown(written)}: correct them and give them as LABELS.")
+            screen.note(f"the model's questions are in {shown_path(written)}: correct them and give them as LABELS.")
     _show(made, trials, options, screen)
     return 0
 
@@ -119,9 +119,9 @@ def _show(made: Calibrated, trials: Sequence[Trial], options: argparse.Namespace
     if options.json:
         screen.json({"written": made.better, **asdict(made)})
     else:
-        table(page.rows(made), screen)
+        print_table(page.measure_rows(made), screen)
         screen.result()
-        for sentence in page.sentences(made, trials):
+        for sentence in page.guarantee_sentences(made, trials):
             screen.result(sentence)
     if made.better:
         screen.remark("in use for these documents from now on; calibrate --reset undoes it")
@@ -129,5 +129,5 @@ def _show(made: Calibrated, trials: Sequence[Trial], options: argparse.Namespace
         screen.note("nothing is changed, as the confidence is no better on questions left out of the fit.")
     if options.output:
         name = options.labels.name if options.labels else "questions that the model wrote"
-        write_file(options.output, page.page(name, made, trials).encode("utf-8", "replace"))
-        screen.remark(f"written into {shown(options.output)}")
+        write_file(options.output, page.calibration_report(name, made, trials).encode("utf-8", "replace"))
+        screen.remark(f"written into {shown_path(options.output)}")

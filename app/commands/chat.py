@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from functools import partial
 
-from app.commands.ask import context_of
+from app.commands.ask import context_from_options
 from app.commands.conversation import Conversation
 from app.commands.threads import find_thread
 from app.conversations.opening import open_feedback, open_threads
@@ -23,17 +23,17 @@ PROMPT, MORE = "> ", "… "
 def chat(options: argparse.Namespace) -> int:
     """Answer lines until the input ends; return exit code 0. Without a terminal the first error is raised."""
     screen = Screen(quiet=options.quiet or options.json)
-    settings, context = load_settings(), context_of(options)
+    settings, context = load_settings(), context_from_options(options)
     require_docs(options.docs)
     with closing(open_threads(settings)) as threads:
-        thread = _named(threads, options)
+        thread = _thread_from_options(threads, options)
         with SelfRAG.open(*options.docs or (), settings=settings, context=context, screen=screen) as rag:
             feedback = open_feedback(settings, threads)
             _talk(Conversation(rag, threads, feedback, context, options, screen), thread)
     return 0
 
 
-def _named(threads: ThreadTables, options: argparse.Namespace) -> Thread | None:
+def _thread_from_options(threads: ThreadTables, options: argparse.Namespace) -> Thread | None:
     """Return the thread that the options name, before any model is loaded. Raises `RequestError`."""
     if options.thread is not None:
         return find_thread(threads, options.thread)
@@ -50,7 +50,7 @@ def _talk(conversation: Conversation, thread: Thread | None) -> None:
     try:
         if thread:
             attempt(partial(conversation.open, thread), screen)
-        for line in lines(screen):
+        for line in typed_lines(screen):
             if not attempt(partial(conversation.say, line), screen):
                 break
     finally:
@@ -58,7 +58,7 @@ def _talk(conversation: Conversation, thread: Thread | None) -> None:
             screen.remark(f"go on with: python -m app chat --thread {conversation.thread.id}")
 
 
-def lines(screen: Screen) -> Iterator[str]:
+def typed_lines(screen: Screen) -> Iterator[str]:
     """Yield what a person writes, without blank lines, until the end of input or an interrupt on a terminal."""
     while True:
         try:

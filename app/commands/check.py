@@ -19,7 +19,7 @@ from app.terminal.screen import Screen
 from app.terminal.show_check import as_page, show_check
 from core.errors import SelfRAGError
 from core.fingerprint import digest, digest_of_code
-from core.text import shown
+from core.text import shown_path
 from core.types import UNKNOWN, no_usage
 from evaluation.judging.saved_replies import Replies
 from grounding.checkable import Checkable
@@ -118,4 +118,4 @@ def _show(checked: CheckedText, options: argparse.Namespace, screen: Screen) -> 
         show_check(checked, screen)
     if options.output:
         write_file(options.output, as_page(checked, options.text.name).encode("utf-8", "replace"))
-        screen.remark(f"written into {shown(options.output)}")
+        screen.remark(f"written into {shown_path(options.output)}")

@@ -4,8 +4,8 @@ import argparse
 from pathlib import Path
 
 from app import compose
-from app.commands.ask import context_of
-from app.commands.eval import ask_systems, documents_of, error_of
+from app.commands.ask import context_from_options
+from app.commands.eval import ask_systems, dataset_documents, error_of
 from app.options import as_text, require_docs, require_output, write_file
 from app.settings import Settings, load_settings
 from app.terminal.progress import timed
@@ -13,10 +13,10 @@ from app.terminal.screen import Screen
 from app.terminal.show_comparison import show_comparison
 from core.errors import ModelError, RequestError
 from core.fingerprint import digest
-from core.text import is_blank, shown
+from core.text import is_blank, shown_path
 from evaluation.comparison.compared_set import ComparedSet, compare_all
 from evaluation.comparison.written_forms import FORMS
-from evaluation.datasets.question_set import load, name_of
+from evaluation.datasets.question_set import dataset_name, load
 from evaluation.folder import REPLIES, require_own
 from evaluation.judging.judge import Judge
 from evaluation.judging.saved_replies import Replies
@@ -36,9 +36,9 @@ def compare(options: argparse.Namespace) -> int:
     """
     screen = Screen(quiet=options.quiet or options.json)
     settings = load_settings()
-    context = compose.context_of(settings, context_of(options))
-    name = name_of(options.dataset) if options.dataset else None
-    _check(options)
+    context = compose.context_of(settings, context_from_options(options))
+    name = dataset_name(options.dataset) if options.dataset else None
+    _check_options(options)
     folder = options.out or Path("eval") / (name or SINGLE)
     require_own(folder)
     compared, failure = _compared(options, settings, context, screen, name, folder)
@@ -49,7 +49,7 @@ def compare(options: argparse.Namespace) -> int:
     return 0
 
 
-def _check(options: argparse.Namespace) -> None:
+def _check_options(options: argparse.Namespace) -> None:
     """Raise `RequestError` for what is wrong with the request, before any model is loaded."""
     if not options.dataset:
         require_question(as_text(" ".join(options.question)))
@@ -75,7 +75,7 @@ def _compared(
             judge = Judge(services.with_budget(unlimited()), replies)
             return await compare_all(name, dataset.examples, records, judge, concurrency, tell)
 
-    documents = documents_of(options.docs, options.dataset, dataset) if options.dataset else options.docs
+    documents = dataset_documents(options.docs, options.dataset, dataset) if options.dataset else options.docs
     given = options, settings, screen, folder, documents, dataset.examples
     return ask_systems(*given, judged, context=context, needs_models=True)[1]
 
@@ -97,7 +97,7 @@ def _show(compared: ComparedSet, options: argparse.Namespace, screen: Screen) ->
     if options.output:
         content = FORMS[options.output.suffix.lower()](compared)
         write_file(options.output, content.encode("utf-8", "replace"))
-        screen.remark(f"written into {shown(options.output)}")
+        screen.remark(f"written into {shown_path(options.output)}")
 
 
 def _tell_failures(compared: ComparedSet, screen: Screen) -> None:

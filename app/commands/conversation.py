@@ -15,7 +15,7 @@ from app.front_door import SelfRAG
 from app.libraries import sync
 from app.terminal.screen import Screen
 from core.errors import RequestError
-from core.text import shortened, shown
+from core.text import shortened, shown_path
 from run.context import Context
 
 MOST_SHOWN = 3  # turns of a thread that is opened
@@ -122,7 +122,7 @@ class Conversation:
         """Write the thread into a new file."""
         path = Path(file).expanduser()
         export_thread(self.threads, self._kept(), path)
-        self.screen.remark(f"written into {shown(path)}")
+        self.screen.remark(f"written into {shown_path(path)}")
 
     def delete(self, _: str) -> None:
         thread = self._kept()

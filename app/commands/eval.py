@@ -15,22 +15,22 @@ from app.front_door import SelfRAG
 from app.libraries import SAMPLE, library_to_ask
 from app.options import require_charts, require_docs
 from app.settings import Settings, load_settings
-from app.terminal.progress import asking, show_routes, table, timed
+from app.terminal.progress import asking, print_table, show_routes, timed
 from app.terminal.screen import Screen
 from core.errors import ModelError, RequestError, SelfRAGError
 from core.fingerprint import digest
 from core.json_lines import unwritable
-from core.text import shown
-from evaluation.datasets.question_set import load, name_of, select
+from core.text import shown_path
+from evaluation.datasets.question_set import dataset_name, load, select_examples
 from evaluation.folder import REPLIES, claim, require_own
 from evaluation.judging.judge import judge_records
 from evaluation.measures.metrics import summarise
-from evaluation.record_store import NAME, Store
+from evaluation.record_store import NAME, RecordStore
 from evaluation.records import Dataset, Example, Judgements, Record, System
-from evaluation.reporting.routes import routed
+from evaluation.reporting.routes import expected_routes
 from evaluation.reporting.tables import tables_of
-from evaluation.run import run
-from evaluation.self_rag import self_rag
+from evaluation.run import run_systems
+from evaluation.self_rag import self_rag_system
 from evaluation.systems import closed_book, plain, with_surroundings
 from evaluation.variants import variant
 from retrieval.library.library import Library
@@ -60,10 +60,10 @@ def ask_dataset(
     systems_of(options, services_without_models(settings, nothing), context, None, {})
     require_docs(options.docs)
     require_charts("An evaluation")
-    folder = options.out or Path("eval") / name_of(options.dataset, options.paragraphs)
+    folder = options.out or Path("eval") / dataset_name(options.dataset, options.paragraphs)
     require_own(folder)
     dataset = load(options.dataset, folder / "documents", options.paragraphs)
-    examples = select(dataset.examples, most=options.most, balanced=options.balanced, seed=options.seed)
+    examples = select_examples(dataset.examples, most=options.most, balanced=options.balanced, seed=options.seed)
 
     async def judged(
         services: Services, library: Library, concurrency: int, records: list[Record]
@@ -80,7 +80,7 @@ def ask_dataset(
         settings,
         screen,
         folder,
-        documents_of(options.docs, options.dataset, dataset),
+        dataset_documents(options.docs, options.dataset, dataset),
         examples,
         judged,
         context=context,
@@ -118,7 +118,7 @@ def ask_systems(
         services = with_calibration(services_without_models(settings, retriever), library, settings, screen)
         systems = systems_of(options, services, context, None, surroundings)
         claim(folder)
-        with Store(folder / NAME) as store:
+        with RecordStore(folder / NAME) as store:
             if needs_models or not all(store.done(system, one) for system in systems for one in examples):
                 loaded = SelfRAG(retriever=retriever, settings=settings, screen=screen).services
                 services = with_calibration(loaded, library, settings, Screen(quiet=True))
@@ -128,7 +128,7 @@ def ask_systems(
                 provenance = provenance_of(settings, library)
                 async with aclosing(services):
                     with asking(screen) as progress:
-                        by_system = await run(systems, examples, store, concurrency, progress, provenance)
+                        by_system = await run_systems(systems, examples, store, concurrency, progress, provenance)
                     records = [record for records in by_system.values() for record in records]
                     return records, await then(services, library, concurrency, records)
 
@@ -152,8 +152,8 @@ def _require_apart(folder: Path, library: Library) -> None:
     root = next((root for root in roots if place.is_relative_to(root)), None)
     if root and not library.exclusion_of(place):
         raise RequestError(
-            f"{shown(folder)} lies in {shown(root)}, whose files are documents: name another folder with --out, or "
-            "leave it out of your library with index --exclude."
+            f"{shown_path(folder)} lies in {shown_path(root)}, whose files are documents: name another folder with "
+            "--out, or leave it out of your library with index --exclude."
         )
 
 
@@ -178,8 +178,8 @@ def _report(
     for number, rows in enumerate(tables_of(summary)):
         if number:
             screen.result("")
-        table(rows, screen)
-    show_routes(routed(examples, records), screen)
+        print_table(rows, screen)
+    show_routes(expected_routes(examples, records), screen)
     if judgements and judgements.unanswered:
         screen.note(
             f"The judge gave no verdict on {judgements.unanswered} of {judgements.asked} questions: {judgements.reason}"
@@ -207,13 +207,13 @@ def systems_of(
 ) -> list[System]:
     """Return the systems asked for, the variants and the extra ones, each with ``surroundings`` in its fingerprint."""
     made: dict[str, Callable[[Services, Context], System]] = {
-        "self-rag": self_rag,
+        "self-rag": self_rag_system,
         "plain": plain,
         "closed-book": closed_book,
     }
     systems = [made[name](services, context) for name in options.systems]
     variants = (variant(text, context, services) for text in options.variant)
-    systems += [self_rag(services, changed, name) for name, changed in variants]
+    systems += [self_rag_system(services, changed, name) for name, changed in variants]
     systems += extra_systems(services, context) if extra_systems else []
     doubled = [name for name, count in Counter(system.name for system in systems).items() if count > 1]
     if doubled:
@@ -221,10 +221,10 @@ def systems_of(
     return [with_surroundings(system, surroundings) for system in systems]
 
 
-def documents_of(docs: Sequence[Path] | None, path: Path, dataset: Dataset) -> Sequence[Path] | None:
+def dataset_documents(docs: Sequence[Path] | None, path: Path, dataset: Dataset) -> Sequence[Path] | None:
     """Return ``docs``, else the documents of the dataset, else the sample if ``path`` is beside it; None: the library."""
     if not docs:
-        require_docs(dataset.documents, f"the documents that {shown(path.name)} names, or give --docs")
+        require_docs(dataset.documents, f"the documents that {shown_path(path.name)} names, or give --docs")
     own = dataset.documents or ((SAMPLE,) if path.resolve().parent == SAMPLE.parent else ())
     return docs or own or None
 

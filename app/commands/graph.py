@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 
 from app.drawing.picture import SUFFIXES, graph_picture
-from app.options import require_suffix, unwritable
+from app.options import require_suffix, unwritable_file
 from app.terminal.screen import Screen
 from core.files import NotRegularFileError
 
@@ -23,6 +23,6 @@ def graph(options: argparse.Namespace) -> int:
             raise NotRegularFileError(path)
         path.write_bytes(data)
     except OSError as error:
-        raise unwritable(path, error) from error
+        raise unwritable_file(path, error) from error
     screen.line(f"drawn into {path}")
     return 0

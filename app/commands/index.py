@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from app.libraries import open_own
 from app.settings import load_settings
-from app.terminal.inventory import checked, left_out, rows, summary
-from app.terminal.progress import table
+from app.terminal.inventory import check_summary, inventory_rows, left_out_lines, sync_summary
+from app.terminal.progress import print_table
 from app.terminal.screen import Screen, print_error
 from core.errors import RequestError
-from core.text import one_line, shown
+from core.text import one_line, shown_path
 from retrieval.filters import excluded_by
 from retrieval.library.library import Library
 from retrieval.store import LARGEST_SENT
@@ -35,13 +35,13 @@ def index(options: argparse.Namespace) -> int:
         if options.no_wait:
             enqueue(library, screen)
         elif options.paths or options.include or not (options.list or options.verify):
-            sources = sync(library, screen)
+            sources = sync_and_report(library, screen)
             if options.paths or not (options.remove or options.exclude):
                 library.require_passages()
             passages = sum(source.passages for source in sources)
             screen.result(f"The library holds {len(sources)} documents, {passages:,} passages.")
         if options.verify:
-            code = verify(library, screen)
+            code = verify_library(library, screen)
         if options.list:
             listing(library, screen)
     return code
@@ -58,7 +58,7 @@ def exclude(library: Library, words: Sequence[str], screen: Screen) -> None:
             screen.note(f"nothing in the library fits {shlex.quote(pattern_)} now; what comes and fits is excluded.")
 
 
-def sync(library: Library, screen: Screen) -> list[Source]:
+def sync_and_report(library: Library, screen: Screen) -> list[Source]:
     """Sync the library, report each document that could not be indexed, and return all documents."""
     try:
         with screen.working("indexing", "files") as progress:
@@ -70,8 +70,8 @@ def sync(library: Library, screen: Screen) -> list[Source]:
     for note in report.notes:
         screen.note(note)
     sources = library.sources()
-    screen.remark(summary(report, sources))
-    for line in left_out(sources, report.skipped):
+    screen.remark(sync_summary(report, sources))
+    for line in left_out_lines(sources, report.skipped):
         screen.remark(line, indent="  ")
     return sources
 
@@ -87,13 +87,13 @@ def enqueue(library: Library, screen: Screen) -> None:
         )
 
 
-def verify(library: Library, screen: Screen) -> int:
+def verify_library(library: Library, screen: Screen) -> int:
     """Check the whole index, repair what can be, and report it; return exit code 2 if damage is left, else 0."""
     with screen.working("checking", "") as progress:
         report = library.verify(progress)
     for sentence in report.repairs:
         screen.result(sentence)
-    screen.result(checked(report))
+    screen.result(check_summary(report))
     for problem in report.problems:
         print_error(problem)
     return RequestError.exit_code if report.problems else 0
@@ -103,11 +103,11 @@ def listing(library: Library, screen: Screen) -> None:
     """Print every document and skipped file with its status, the excluded patterns, and other machines' folders."""
     sources, skipped, elsewhere = library.sources(), library.skipped(), library.roots_elsewhere()
     if sources or skipped:
-        table(rows(sources, skipped), screen)
+        print_table(inventory_rows(sources, skipped), screen)
     elif not elsewhere:
         screen.note("the library is empty; add to it: python -m app index PATH")
     for path, machine in elsewhere.items():
-        screen.note(f"{shown(path)} belongs to the machine {one_line(machine)}, which reads it.")
+        screen.note(f"{shown_path(path)} belongs to the machine {one_line(machine)}, which reads it.")
     for pattern_ in sorted(library.excluded()):
         quoted = shlex.quote(pattern_)
         screen.note(f"{quoted} is excluded; take it back: python -m app index --include {quoted}")

@@ -12,14 +12,14 @@ from langchain_core.embeddings import FakeEmbeddings
 from app.conversations.feedback import examples_of
 from app.conversations.opening import open_feedback, open_threads
 from app.libraries import home_of, machine_of, move_uploads
-from app.options import require_writable_file, unwritable, write_file
-from app.server.audit import Entry, verified
+from app.options import require_writable_file, unwritable_file, write_file
+from app.server.audit import Entry, verify_log
 from app.settings import Settings, load_settings
 from app.terminal.screen import Screen
 from core.errors import RequestError
-from core.text import as_json, shown
+from core.text import as_json, shown_path
 from retrieval.library.backup import Backup, write_backup
-from retrieval.library.copying import Copied, Source, copy_library
+from retrieval.library.copying import Copied, CopySource, copy_library
 from retrieval.library.library import names_database, open_store
 from retrieval.searching_store import Store
 from retrieval.store import Model
@@ -37,11 +37,11 @@ def audit(options: argparse.Namespace, _: Settings, screen: Screen) -> None:
     """Print the entries of an audit log. Raises `RequestError` at an entry that was changed, or follows a lost one."""
     since = options.since.isoformat() if options.since else ""
 
-    def told(entry: Entry) -> None:
+    def show_entry(entry: Entry) -> None:
         if entry["at"] >= since and options.who in (None, entry["who"]):
             screen.text(as_json(entry))
 
-    chain = verified(options.file, told)
+    chain = verify_log(options.file, show_entry)
     screen.note(f"{chain.entries:,} entries, each follows the one before; the last has the SHA-256 {chain.last or '–'}")
 
 
@@ -54,7 +54,7 @@ def export_labels(options: argparse.Namespace, settings: Settings, screen: Scree
     if not rows:
         raise RequestError("There is no feedback yet: judge answers in the page, in a chat, or over the server's API.")
     write_file(options.file, "".join(f"{as_json(row)}\n" for row in rows).encode("utf-8", "replace"))
-    screen.result(f"Labels written into {shown(options.file)}: {len(rows):,}")
+    screen.result(f"Labels written into {shown_path(options.file)}: {len(rows):,}")
 
 
 def copy(options: argparse.Namespace, settings: Settings, screen: Screen) -> None:
@@ -64,13 +64,13 @@ def copy(options: argparse.Namespace, settings: Settings, screen: Screen) -> Non
         raise RequestError("FROM and TO are the same store: name two.")
     with (
         opened_filled(options.source, options.library, settings) as source,
-        held(source),
-        opened(options.target, options.library, settings, source.made().embedding) as target,
+        writer_lock(source),
+        open_without_model(options.target, options.library, settings, source.made().embedding) as target,
         screen.working("copying", "documents") as progress,
     ):
         copied, moved = copy_all(source, target, settings, progress)
         threads = copy_threads(options.source, options.target, settings)
-    told(copied, moved, "copied", screen)
+    report_copied(copied, moved, "copied", screen)
     if threads:
         screen.result(f"{threads:,} threads copied.")
 
@@ -95,18 +95,18 @@ def backup(options: argparse.Namespace, settings: Settings, screen: Screen) -> N
     ):
         kept = [json.dumps(one) for one in threads.exported()]
         try:
-            with held(source), screen.working("copying", "documents") as progress:
+            with writer_lock(source), screen.working("copying", "documents") as progress:
                 documents = write_backup(source, options.file, kept, progress)
         except OSError as error:
-            raise unwritable(options.file, error) from error
-    screen.result(f"Saved in {shown(options.file)}: {documents:,} documents, {len(kept):,} threads.")
+            raise unwritable_file(options.file, error) from error
+    screen.result(f"Saved in {shown_path(options.file)}: {documents:,} documents, {len(kept):,} threads.")
 
 
 def restore(options: argparse.Namespace, settings: Settings, screen: Screen) -> None:
     """Put back what a backup holds; threads and documents that are there stay as they are."""
     with Backup(options.file) as saved:
         with (
-            opened(settings.selfrag_store, options.library, settings, saved.made().embedding) as target,
+            open_without_model(settings.selfrag_store, options.library, settings, saved.made().embedding) as target,
             screen.working("copying", "documents") as progress,
         ):
             copied, moved = copy_all(saved, target, settings, progress)
@@ -114,12 +114,14 @@ def restore(options: argparse.Namespace, settings: Settings, screen: Screen) -> 
             try:
                 new = sum([threads.restore(one) for one in saved.extra()])
             except (ValueError, KeyError, TypeError) as error:
-                raise RequestError(f"The threads in {shown(options.file)} are damaged: name another backup.") from error
-    told(copied, moved, "restored", screen)
+                raise RequestError(
+                    f"The threads in {shown_path(options.file)} are damaged: name another backup."
+                ) from error
+    report_copied(copied, moved, "restored", screen)
     screen.result(f"{new:,} threads restored.")
 
 
-def copy_all(source: Source, target: Store, settings: Settings, progress: Progress) -> tuple[Copied, set[Path]]:
+def copy_all(source: CopySource, target: Store, settings: Settings, progress: Progress) -> tuple[Copied, set[Path]]:
     """Copy a library; return what was copied, and the files that became uploads in the target's database.
 
     Only files in the server's upload folders become uploads: as ordinary documents all owners would see them.
@@ -131,7 +133,7 @@ def copy_all(source: Source, target: Store, settings: Settings, progress: Progre
     return copied, {path for root in roots if uploads for path in move_uploads(uploads, root)}
 
 
-def told(copied: Copied, moved: Collection[Path], what: str, screen: Screen) -> None:
+def report_copied(copied: Copied, moved: Collection[Path], what: str, screen: Screen) -> None:
     """Report how many documents were copied, what became of uploads, and which files this machine lacks."""
     there = f"{copied.new:,} documents {what}, {copied.known:,} were there"
     screen.result(f"{there}; their {copied.passages:,} passages are the same.")
@@ -144,7 +146,7 @@ def told(copied: Copied, moved: Collection[Path], what: str, screen: Screen) -> 
             "send them to the server again."
         )
     for path in copied.missing:
-        screen.note(f"{shown(path)} is not on this machine: index will remove it, unless it is put there.")
+        screen.note(f"{shown_path(path)} is not on this machine: index will remove it, unless it is put there.")
 
 
 @contextmanager
@@ -152,7 +154,7 @@ def opened_filled(url: str, name: str, settings: Settings) -> Iterator[Store]:
     """Open a library to read it. Raises `RequestError` where there is none, or nothing was added to it."""
     home = home_of(url, settings)
     if home is None or (home / name).exists():  # opening would create it
-        with opened(url, name, settings) as store:
+        with open_without_model(url, name, settings) as store:
             roots = store.roots()
             if roots.kinds or roots.elsewhere or (store.uploads and store.uploads.stored()):
                 yield store
@@ -160,12 +162,14 @@ def opened_filled(url: str, name: str, settings: Settings) -> Iterator[Store]:
     raise RequestError(f"There is nothing in the library {name!r} there: look at the store's address and the name.")
 
 
-def opened(url: str, name: str, settings: Settings, model: str | None = None) -> AbstractContextManager[Store]:
+def open_without_model(
+    url: str, name: str, settings: Settings, model: str | None = None
+) -> AbstractContextManager[Store]:
     """Open the store of a library without its embedding model: nothing is embedded."""
     unused = Model(FakeEmbeddings(size=1), model or "")
     return closing(open_store(url, name, unused, home=home_of(url, settings), machine=machine_of(settings)))
 
 
-def held(store: Store) -> AbstractContextManager[None]:
+def writer_lock(store: Store) -> AbstractContextManager[None]:
     """Return a context that keeps other processes from writing to the store; it does nothing on a read-only store."""
     return store.only_writer() if store.writable else nullcontext()

@@ -11,12 +11,12 @@ from app.options import (
     add_json,
     count,
     file_path,
+    file_pattern,
     first_day,
     last_day,
-    pattern,
+    number_range,
     probability,
     risk,
-    span,
     weights,
 )
 from core.version import VERSION
@@ -73,13 +73,13 @@ def _add_asking(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     parser.add_argument(
         "--source",
         action="append",
-        type=pattern,
+        type=file_pattern,
         metavar="PATTERN",
         help="search only files whose name or path fits, such as 'lease*.pdf'; quote it; repeatable",
     )
     parser.add_argument("--explain", action="store_true", help="give a reason with each verdict")
     asked = parser.add_argument_group("which passages to search")
-    asked.add_argument("--page", type=span, metavar="N[-M]", help="search only this page, or these pages")
+    asked.add_argument("--page", type=number_range, metavar="N[-M]", help="search only this page, or these pages")
     asked.add_argument(
         "--since",
         type=first_day,
@@ -174,7 +174,9 @@ def add_eval(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", type=file_path, metavar="FOLDER", help="where the results go (eval/DATASET)")
     parser.add_argument("--judge", action="store_true", help="let the model judge answers, passages read, and pairs")
     which = parser.add_argument_group("which questions to ask")
-    which.add_argument("--paragraphs", type=span, metavar="FROM-TO", help="of SQuAD, the questions on these paragraphs")
+    which.add_argument(
+        "--paragraphs", type=number_range, metavar="FROM-TO", help="of SQuAD, the questions on these paragraphs"
+    )
     which.add_argument("--balanced", action="store_true", help="draw as many unanswerable questions as answerable ones")
     which.add_argument("--seed", type=int, metavar="N", help="draw other questions (0)")
     how = parser.add_argument_group("how to ask them")
@@ -207,12 +209,16 @@ def add_index(parser: argparse.ArgumentParser) -> None:
         "--exclude",
         action="append",
         default=[],
-        type=pattern,
+        type=file_pattern,
         metavar="PATTERN",
         help="leave out a file or folder of the library, or what fits, as '*draft*'; quote it; remembered; repeatable",
     )
     parser.add_argument(
-        "--include", action="append", type=pattern, metavar="PATTERN", help="take back what was excluded; repeatable"
+        "--include",
+        action="append",
+        type=file_pattern,
+        metavar="PATTERN",
+        help="take back what was excluded; repeatable",
     )
     parser.add_argument(
         "--follow-links",

@@ -24,7 +24,7 @@ from app.server.sources import Sources
 from app.settings import Settings, load_settings
 from app.terminal.screen import Screen
 from core.errors import RequestError
-from core.text import shown
+from core.text import shown_path
 from retrieval.sandbox.pages import PageReader
 
 
@@ -81,7 +81,8 @@ def application(settings: Settings, options: argparse.Namespace, screen: Screen)
     documents = Documents(rag, library, uploads, sample, tokens or People, follow)
     for pattern in documents.unmatched():
         screen.note(
-            f"“only {shown(pattern)}” in the tokens file matches no document and protects none: check its spelling."
+            f"“only {shown_path(pattern)}” in the tokens file matches no document and protects none: check its "
+            "spelling."
         )
     threads = opened_threads(settings, screen)
     feedback = open_feedback(settings, threads)

@@ -14,7 +14,7 @@ from app.settings import load_settings
 from app.terminal.screen import Screen
 from app.terminal.show import show_citations
 from core.errors import RequestError
-from core.text import shortened, shown
+from core.text import shortened, shown_path
 
 FORMS = {".md": "markdown", ".json": "json", ".html": "html"}
 LONGEST_SHOWN = 300  # characters of an answer that is shown in brief
@@ -46,7 +46,7 @@ def threads(options: argparse.Namespace) -> int:
                 screen.result(f"renamed: {renamed.title}")
             case "export":
                 export_thread(kept, thread, options.file)
-                screen.result(f"written into {shown(options.file)}")
+                screen.result(f"written into {shown_path(options.file)}")
             case "delete":
                 kept.delete(thread.id)
                 screen.result(f"deleted: {thread.title}")

@@ -24,14 +24,14 @@ def worker(options: argparse.Namespace) -> int:
     with open_library(options.library, load_settings(), screen) as library:
         library.require_queue()
         try:
-            while read(library, screen) or not options.once:
+            while index_queue(library, screen) or not options.once:
                 time.sleep(PAUSE)
         except KeyboardInterrupt:
             screen.remark("ended; what was not finished goes to another worker.")
     return 0
 
 
-def read(library: Library, screen: Screen) -> int:
+def index_queue(library: Library, screen: Screen) -> int:
     """Index files until the queue has none left to take; return how many were indexed."""
     told: set[str] = set()
 

@@ -21,7 +21,7 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 
 from app.front_door import SelfRAG
 from app.results.events import Event, ResumedNodes
-from core.text import one_line, shown
+from core.text import one_line, shown_path
 from graph.builder import SelfRAGGraph
 from retrieval.index.sqlite_files import create_private
 from run.context import Context
@@ -87,13 +87,13 @@ class FileSaver(ForgivingSaver, SqliteSaver):
 
 
 @asynccontextmanager
-async def opened(path: Path) -> AsyncGenerator[FileSaver | None, None]:
+async def open_checkpoints(path: Path) -> AsyncGenerator[FileSaver | None, None]:
     """Open the file of a question's checkpoints; yield None if it cannot be opened."""
     saver: FileSaver | None = None
     try:
         saver = await asyncio.to_thread(FileSaver, path)
     except (sqlite3.Error, OSError) as error:
-        log.warning("%s cannot be opened: %s", shown(path), error)
+        log.warning("%s cannot be opened: %s", shown_path(path), error)
     try:
         yield saver
     finally:

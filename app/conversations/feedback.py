@@ -14,7 +14,7 @@ from app.results.result import Result
 from core.errors import RequestError
 from core.files import make_private_folder, read_regular
 from core.json_lines import append, open_lines
-from core.text import as_json, is_blank, shown
+from core.text import as_json, is_blank, shown_path
 from core.types import Outcome
 
 Judgement = Literal["right", "wrong", "missing"]
@@ -88,7 +88,7 @@ class FeedbackFolder:
         self._folder = folder
 
     def add(self, owner: str, run: str, feedback: Feedback, result: Result) -> None:
-        line = as_json(label_of(run, feedback, result).model_dump(mode="json")).encode("utf-8", "replace") + b"\n"
+        line = as_json(feedback_label(run, feedback, result).model_dump(mode="json")).encode("utf-8", "replace") + b"\n"
         path = self._folder / f"{owner or 'own'}{SUFFIX}"
         try:
             make_private_folder(self._folder)
@@ -98,7 +98,7 @@ class FeedbackFolder:
             finally:
                 os.close(descriptor)
         except OSError as error:
-            raise RequestError(f"The feedback cannot be kept in {shown(path)} ({error.strerror}).") from error
+            raise RequestError(f"The feedback cannot be kept in {shown_path(path)} ({error.strerror}).") from error
 
     def labels(self) -> list[Label]:
         last: dict[str, Label] = {}
@@ -106,7 +106,7 @@ class FeedbackFolder:
             try:
                 lines = read_regular(path, LARGEST).splitlines()
             except OSError as error:
-                raise RequestError(f"{shown(path)} cannot be read ({error.strerror}).") from error
+                raise RequestError(f"{shown_path(path)} cannot be read ({error.strerror}).") from error
             last |= {label.run: label for label in labels_in(lines)}
         return sorted(last.values(), key=lambda one: one.at)
 
@@ -116,7 +116,7 @@ def examples_of(labels: Iterable[Label]) -> list[dict[str, Any]]:
     return [label.example() for label in labels if not is_blank(label.question)]
 
 
-def label_of(run: str, feedback: Feedback, result: Result) -> Label:
+def feedback_label(run: str, feedback: Feedback, result: Result) -> Label:
     """Return a label, dated now, of what a person says of a result."""
     gold = [
         {"text": one["quote"], "source": one["source"], "page": one["page"], "row": one["row"]}

@@ -9,11 +9,11 @@ from typing import Self
 
 from filelock import FileLock, Timeout
 
-from app.conversations.checkpoints import FileSaver, opened
+from app.conversations.checkpoints import FileSaver, open_checkpoints
 from app.conversations.tables import SCHEMA, Lock, Rows, ThreadTables
 from app.conversations.thread import ThreadBusyError, ThreadStorageError, ThreadTurn
 from core.files import FILE_MODE, make_private_folder
-from core.text import shown
+from core.text import shown_path
 from retrieval.index.sqlite_files import BUSY_CODES, DAMAGE_CODES, code_of, connect, create_private
 
 FORMAT = 1
@@ -69,7 +69,7 @@ class Threads(ThreadTables):
         return self.checkpoints(run).exists()
 
     def checkpointer(self, turn: ThreadTurn) -> AbstractAsyncContextManager[FileSaver | None]:
-        return opened(self.checkpoints(turn.run))
+        return open_checkpoints(self.checkpoints(turn.run))
 
     def checkpoints(self, run: str) -> Path:
         return self._folder / "checkpoints" / f"{run}.sqlite"
@@ -91,7 +91,7 @@ class Threads(ThreadTables):
             (version,) = database.execute("PRAGMA user_version").fetchone()
             if version > FORMAT:
                 raise ThreadStorageError(
-                    f"The threads in {shown(self._folder)} are of a newer version: install that one, or set "
+                    f"The threads in {shown_path(self._folder)} are of a newer version: install that one, or set "
                     "SELFRAG_HOME to another folder."
                 )
             if version == 0:
@@ -149,6 +149,6 @@ class Threads(ThreadTables):
             if damaged:
                 remedy = f"move {NAME} away to begin without any"
             raise ThreadStorageError(
-                f"The threads in {shown(self._folder)} {'are damaged' if damaged else 'cannot be kept or read'} "
+                f"The threads in {shown_path(self._folder)} {'are damaged' if damaged else 'cannot be kept or read'} "
                 f"({reason}): {remedy}."
             ) from error

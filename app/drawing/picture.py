@@ -8,7 +8,7 @@ from typing import Any
 
 from langgraph.graph import END, START
 
-from app.drawing.svg import BARE, RUN, graph_body, header, page
+from app.drawing.svg import BARE, RUN, graph_body, header, svg_document
 from app.drawing.visits import Visits
 from app.options import require_suffix, write_file
 from core.markup import joined
@@ -46,7 +46,7 @@ class Picture:
 
 def graph_picture() -> Picture:
     title = "The graph of Self-RAG: its nodes, its edges with their conditions, and its two loops"
-    return Picture(page(BARE, graph_body(BARE, None), title, 0), compiled_mermaid())
+    return Picture(svg_document(BARE, graph_body(BARE, None), title, 0), compiled_mermaid())
 
 
 def run_picture(run: Mapping[str, Any]) -> Picture:
@@ -57,7 +57,7 @@ def run_picture(run: Mapping[str, Any]) -> Picture:
     visits = Visits.of(run["path"])
     title = f"A run of Self-RAG: {run['outcome'] or 'stopped'}"
     top, height = header(run)
-    return Picture(page(RUN, joined(top, graph_body(RUN, visits)), title, height), _run_mermaid(visits))
+    return Picture(svg_document(RUN, joined(top, graph_body(RUN, visits)), title, height), _run_mermaid(visits))
 
 
 @cache

@@ -6,9 +6,9 @@ from typing import Any
 from langgraph.graph import END, START
 
 from app.drawing.layout import EDGES, LOOPS, MARGIN, REGENERATE, REQUERY, Layout, Point
-from app.drawing.visits import LONGEST, Visits, cost_of, lines_of, wrapped
+from app.drawing.visits import LONGEST, Visits, cost_of, visit_lines, wrapped
 from core.markup import Html, joined, tag
-from core.step_wording import spent, summary
+from core.step_wording import spent, summarise_step
 from core.text import shortened
 
 BARE = Layout(width=190, height=48, gap=60, aisle=112)
@@ -51,7 +51,7 @@ LIGHT, DARK = (
 )
 
 
-def page(layout: Layout, body: Html, title: str, header: float) -> str:
+def svg_document(layout: Layout, body: Html, title: str, header: float) -> str:
     """Return a complete SVG, with light colours, and dark ones for a reader who prefers them."""
     width, height = 2 * layout.half, layout.bottom + header + 2 * MARGIN
     dark = f"@media (prefers-color-scheme:dark){{{_colours(DARK)}}}"
@@ -192,13 +192,13 @@ def _node(layout: Layout, name: str, visits: Visits | None) -> Html:
         left, right, top = box.left + 10, box.left + box.width - 10, box.top + 18
         count = f" ×{len(steps)}" if len(steps) > 1 else ""
         seconds = f"{sum(step['seconds'] for step in steps):.1f} s"
-        told = [shortened(f"{step['seconds']:.1f} s  {summary(name, step)}", LONGEST) for step in steps]
+        told = [shortened(f"{step['seconds']:.1f} s  {summarise_step(name, step)}", LONGEST) for step in steps]
         inside += [
             tag("title", "\n".join(told)),
             tag("text", name + count, class_="name ink", x=left, y=top),
             tag("text", seconds, class_="muted", x=right, y=top, text_anchor="end"),
         ]
-        lines, cost = lines_of(steps, box.width - 20), cost_of(steps)
+        lines, cost = visit_lines(steps, box.width - 20), cost_of(steps)
         inside += [
             tag("text", line, class_="ink", x=left, y=top + 18 + 15 * number) for number, line in enumerate(lines)
         ]

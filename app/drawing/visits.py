@@ -10,7 +10,7 @@ from typing import Any, Self
 from langgraph.graph import END, START
 
 from app.drawing.layout import EDGES
-from core.step_wording import summary
+from core.step_wording import summarise_step
 from core.text import one_line
 from core.words import CJK
 
@@ -46,16 +46,16 @@ class Visits:
         return cls(steps, Counter({edge: count for edge, count in taken.items() if edge in EDGES}))
 
 
-def lines_of(steps: Sequence[Mapping[str, Any]], width: float) -> list[str]:
+def visit_lines(steps: Sequence[Mapping[str, Any]], width: float) -> list[str]:
     """Describe what a node decided: a single visit in up to three lines, or the last visits in a line each."""
     if len(steps) == 1:
-        return wrapped(summary(steps[0]["node"], steps[0]), width, 11, VISITS)
+        return wrapped(summarise_step(steps[0]["node"], steps[0]), width, 11, VISITS)
     told = steps if len(steps) <= VISITS else steps[-VISITS + 1 :]
     first = len(steps) - len(told)
     lines = [f"… {first} earlier"] if first else []
     for number, step in enumerate(told, first + 1):
         most = VISITS - len(lines) if step is steps[-1] else 1
-        lines += wrapped(f"{number}. {summary(step['node'], step)}", width, 11, most)
+        lines += wrapped(f"{number}. {summarise_step(step['node'], step)}", width, 11, most)
     return lines
 
 

@@ -6,7 +6,7 @@ from functools import cache
 from langchain_core.language_models import BaseChatModel
 from pydantic import BaseModel
 
-from app.compose import calibration_of, critic_name, name_of
+from app.compose import calibration_of, chat_model_name, critic_name
 from app.settings import EMBEDDED, Settings
 from core.errors import SelfRAGError
 from core.fingerprint import digest, digest_of_code
@@ -35,10 +35,10 @@ class Stamp(BaseModel, frozen=True):
 
 def stamp_of(settings: Settings, model: BaseChatModel | None = None, critic: BaseChatModel | None = None) -> Stamp:
     """Return the stamp of the models that `compose.services_of` would load; a name shows no secret."""
-    writes = name_of(model) if model else _named(settings.chat_model, settings)
-    judges = writes if model else _named(critic_name(settings), settings)
+    writes = chat_model_name(model) if model else _model_name(settings.chat_model, settings)
+    judges = writes if model else _model_name(critic_name(settings), settings)
     if critic:
-        judges = name_of(critic)
+        judges = chat_model_name(critic)
     return bare_stamp().model_copy(
         update={"chat_model": without_secrets(writes, settings), "critic_model": without_secrets(judges, settings)}
     )
@@ -76,7 +76,7 @@ def without_secrets(name: str, settings: Settings) -> str:
     return name
 
 
-def _named(name: str, settings: Settings) -> str:
+def _model_name(name: str, settings: Settings) -> str:
     """Return the model's name; for the embedded model, also its file's."""
     if name != EMBEDDED:
         return name

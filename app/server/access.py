@@ -77,7 +77,7 @@ class Access:
 
 
 @dataclass
-class Guard:
+class AccessMiddleware:
     """ASGI middleware: check access, limit bodies, add headers, show names in place of paths, keep errors private."""
 
     app: ASGIApp

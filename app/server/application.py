@@ -14,7 +14,7 @@ from app.conversations.answering import ThreadAnswers
 from app.conversations.feedback import FeedbackStore
 from app.conversations.tables import ThreadTables
 from app.front_door import SelfRAG
-from app.server.access import Guard
+from app.server.access import AccessMiddleware
 from app.server.accounts import Accounts
 from app.server.asking import ServerOptions
 from app.server.documents import Documents
@@ -97,7 +97,7 @@ def create_app(
     )
     app.state.service = service
     app.add_middleware(
-        Guard,
+        AccessMiddleware,
         access=options.access,
         largest_upload=options.largest_upload,
         on_answer=lambda status: metrics.requests.labels(str(status)).inc(),

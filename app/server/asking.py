@@ -37,7 +37,7 @@ class ServerOptions:
     mcp_allow_write: bool = False
 
 
-class Asked(BaseModel):
+class RunRequest(BaseModel):
     """The request of a run that is in no thread: the arguments of a question, or the text to check."""
 
     context: Context | None = None
@@ -80,7 +80,7 @@ class Asking:
         self.documents.refresh()
         return self.documents.rag_of(owner)
 
-    def ask_of(self, run: Run, asked: Asked, saver: BaseCheckpointSaver[str] | None = None) -> Ask:
+    def ask_of(self, run: Run, asked: RunRequest, saver: BaseCheckpointSaver[str] | None = None) -> Ask:
         """Return a function that answers a run outside threads, or continues it from its checkpoint in ``saver``.
 
         Drafts are streamed if the run outlives its client, who then follows its events. A check always starts anew.

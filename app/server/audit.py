@@ -15,7 +15,7 @@ from app.server.errors import StorageError
 from core.errors import RequestError
 from core.files import make_private_folder, open_regular
 from core.json_lines import append, open_lines
-from core.text import as_json, shown
+from core.text import as_json, shown_path
 
 START = b'{"entry": '
 Entry = dict[str, Any]
@@ -58,14 +58,14 @@ class Audit:
             self._descriptor, refused = open_lines(self._path, START, self._chain.follow)
         except Timeout:
             raise RequestError(
-                f"Another server writes {shown(path)}: name another file in SELFRAG_AUDIT_FILE."
+                f"Another server writes {shown_path(path)}: name another file in SELFRAG_AUDIT_FILE."
             ) from None
         except OSError as error:
             self._lock.release()
-            raise _unwritable(self._path, error) from error
+            raise _unwritable_log(self._path, error) from error
         if refused:
             self.close()
-            raise changed(path, self._chain)
+            raise changed_log_error(path, self._chain)
 
     def add(self, what: str, who: str, **more: Any) -> None:
         """Append an entry, and return once it is on the disk. Raises `RequestError`."""
@@ -78,7 +78,7 @@ class Audit:
         except OSError as error:
             with suppress(OSError):  # if a part of the line was written, no other line could follow
                 os.ftruncate(self._descriptor, size)
-            raise _unwritable(self._path, error) from error
+            raise _unwritable_log(self._path, error) from error
         self._chain.entries, self._chain.last = self._chain.entries + 1, hash_of(line)
 
     def close(self) -> None:
@@ -88,16 +88,16 @@ class Audit:
             self._lock.release()
 
 
-def verified(path: Path, on_entry: Callable[[Entry], None]) -> Chain:
+def verify_log(path: Path, on_entry: Callable[[Entry], None]) -> Chain:
     """Read a log, even while it is written; pass entries to ``on_entry``. Raises `RequestError` for a changed log."""
     chain = Chain(on_entry)
     try:
         with open_regular(path.expanduser()) as file:
             for line in file:
                 if not chain.follow(line) and line.endswith(b"\n"):  # a line that is being written has no end yet
-                    raise changed(path, chain)
+                    raise changed_log_error(path, chain)
     except OSError as error:
-        raise RequestError(f"{shown(path)} cannot be read ({error.strerror}): name an audit log.") from error
+        raise RequestError(f"{shown_path(path)} cannot be read ({error.strerror}): name an audit log.") from error
     return chain
 
 
@@ -106,13 +106,15 @@ def hash_of(line: bytes) -> str:
     return hashlib.sha256(line.rstrip(b"\n")).hexdigest()
 
 
-def changed(path: Path, chain: Chain) -> RequestError:
+def changed_log_error(path: Path, chain: Chain) -> RequestError:
     """Return the error for a log that was changed."""
     return RequestError(
-        f"Entry {chain.entries + 1} of {shown(path)} does not follow the one before: the log was changed. Keep the "
-        "file, and name another in SELFRAG_AUDIT_FILE."
+        f"Entry {chain.entries + 1} of {shown_path(path)} does not follow the one before: the log was changed. Keep "
+        "the file, and name another in SELFRAG_AUDIT_FILE."
     )
 
 
-def _unwritable(path: Path, error: OSError) -> StorageError:
-    return StorageError(f"The audit log {shown(path)} cannot be written ({error.strerror}): nothing is asked without.")
+def _unwritable_log(path: Path, error: OSError) -> StorageError:
+    return StorageError(
+        f"The audit log {shown_path(path)} cannot be written ({error.strerror}): nothing is asked without."
+    )

@@ -14,12 +14,12 @@ from typing import Any
 from app.front_door import SelfRAG
 from app.libraries import add_uploads
 from app.server.errors import NotFoundError, StorageError
-from app.server.names import Names, entry_of
+from app.server.names import Names, document_entry
 from app.server.people import People
 from app.server.uploads import INDEX_SECONDS, DatabaseUploads, FolderUploads
 from core.errors import IndexBusy, RequestError, SelfRAGError, StoreUnavailable
 from core.files import is_below
-from core.text import clean, shortened, shown
+from core.text import clean, shortened, shown_path
 from core.types import Citation
 from retrieval.documents.load import SUFFIXES
 from retrieval.filters import Filter, Visible
@@ -122,9 +122,9 @@ class Documents:
         try:
             sources = await self._written(lambda: self._uploads.index(path))
         except (IndexBusy, StoreUnavailable) as error:
-            raise type(error)(f"{shown(path.name)} is stored, and indexed later: {error}") from error
+            raise type(error)(f"{shown_path(path.name)} is stored, and indexed later: {error}") from error
         except RequestError as error:
-            raise StorageError(f"{shown(path.name)} is stored, but not indexed: {error}") from error
+            raise StorageError(f"{shown_path(path.name)} is stored, but not indexed: {error}") from error
         finally:
             self.indexing.discard(path)
         found = next((one for one in sources if one.path == path), None)
@@ -222,7 +222,7 @@ class Documents:
         return folder / checked_name(name.removeprefix(f"{self.names_for(owner).name_of(str(folder))}/"))
 
     def _entry(self, source: Source, owner: str) -> dict[str, Any]:
-        return {**entry_of(source), "removable": source.path.parent == self.folder_of(owner)}
+        return {**document_entry(source), "removable": source.path.parent == self.folder_of(owner)}
 
     async def _written(self, write: Callable[[], None]) -> list[Source]:
         """Change the library in a thread, one change at a time, and return what is in it then."""

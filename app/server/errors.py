@@ -9,7 +9,7 @@ from starlette.exceptions import HTTPException as StarletteHTTPException
 from starlette.responses import Response
 
 from app.conversations.thread import NotLastTurnError, ThreadBusyError, ThreadStorageError, UnknownThreadError
-from app.server.names import named
+from app.server.names import without_paths
 from app.server.runs import INTERNAL, ClosingError, QueueFullError, UnknownRunError
 from core.errors import IndexBusy, IndexDamaged, ModelError, RequestError, SelfRAGError, StoreUnavailable
 from core.text import one_line, shortened
@@ -62,7 +62,7 @@ def refusal(
 ) -> JSONResponse:
     """Return the response that reports an error, in the shape of OpenAI's API."""
     kind = KINDS.get(status, "invalid_request_error" if status < 500 else "server_error")
-    told = shortened(named(message, "message"), LONGEST)
+    told = shortened(without_paths(message, "message"), LONGEST)
     return JSONResponse({"error": {"message": told, "type": kind, "param": param, "code": code}}, status, headers)
 
 

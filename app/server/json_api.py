@@ -9,15 +9,15 @@ from fastapi.responses import StreamingResponse
 from fastapi.sse import format_sse_event
 from pydantic import BaseModel, Field
 
-from app.checking.text_to_check import TextToCheck, text_of
+from app.checking.text_to_check import TextToCheck, read_text_to_check
 from app.conversations.feedback import Feedback
 from app.export import TYPES, exported, exported_check
 from app.options import as_text
 from app.results.result import Result
 from app.server.errors import ConflictError, NotFoundError, answer_to, said_by
 from app.server.graph_drawing import graph_drawing
-from app.server.names import named
-from app.server.runs import Run, told_of
+from app.server.names import without_paths
+from app.server.runs import Run, run_fields
 from app.server.service import CHOICES, UNNAMED, AskOptions, Service
 from app.server.streams import EventStream, wait_for
 from core.text import as_json
@@ -69,7 +69,7 @@ class GivenText(BaseModel, extra="forbid"):
 
 def json_response(value: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
     """Return a response in JSON, as the command line prints it."""
-    return Response(as_json(named(value)), status, headers, "application/json")
+    return Response(as_json(without_paths(value)), status, headers, "application/json")
 
 
 async def owner_of(request: Request) -> str:
@@ -80,9 +80,9 @@ async def owner_of(request: Request) -> str:
 Owner = Annotated[str, Depends(owner_of)]
 
 
-def described(run: Run, *, result: bool = True) -> dict[str, Any]:
+def run_json(run: Run, *, result: bool = True) -> dict[str, Any]:
     """Return a run's state as JSON; a run counts as ended only once its end is stored."""
-    told = told_of(
+    told = run_fields(
         run,
         state=run.state if run.ended or run.state == "queued" else "running",
         outcome=run.result.outcome if run.ended and run.result else None,
@@ -95,7 +95,7 @@ def described(run: Run, *, result: bool = True) -> dict[str, Any]:
     return told
 
 
-def result_of(run: Run) -> Result:
+def finished_result(run: Run) -> Result:
     """Return the result of a run. Raises `ConflictError` if there is none."""
     if run.result is None and run.kind == "check":
         raise ConflictError("This run is a check of a text: only a question has that.")
@@ -111,7 +111,7 @@ def attachment(name: str, form: str, text: str) -> Response:
     return Response(text, media_type=media_type, headers=headers)
 
 
-def started(run: Run) -> Response:
+def started_response(run: Run) -> Response:
     """Return the response to a run that was started: its id and address."""
     return json_response({"id": run.id}, 202, {"X-Run-Id": run.id, "Location": f"/api/runs/{run.id}"})
 
@@ -141,35 +141,35 @@ def json_api(service: Service) -> APIRouter:
             answer = answer_to(run.error)
             answer.headers["X-Run-Id"] = run.id
             return answer
-        return json_response(result_of(run).model_dump(mode="json"), headers={"X-Run-Id": run.id})
+        return json_response(finished_result(run).model_dump(mode="json"), headers={"X-Run-Id": run.id})
 
     @router.post("/runs", tags=["questions"], status_code=202)
     async def start_run(question: Question, owner: Owner) -> Response:
         """Start a run, which outlives its client, and return its id at once."""
-        return started(await start(question, owner, outlives=True))
+        return started_response(await start(question, owner, outlives=True))
 
     @router.post("/checks", tags=["checks"], status_code=202)
     async def check_text(given: GivenText, owner: Owner) -> Response:
         """Start a check of a text against the documents, and return its run's id at once."""
-        return started(await service.check(TextToCheck(given.text, []), given.name, owner))
+        return started_response(await service.check(TextToCheck(given.text, []), given.name, owner))
 
     @router.post("/checks/{name}", tags=["checks"], status_code=202, openapi_extra=RAW_BODY)
     async def check_file(name: str, owner: Owner, request: Request) -> Response:
         """Start a check of the body, a document of the kind that the suffix of its name tells."""
-        given = await asyncio.to_thread(text_of, name, await request.body())
-        return started(await service.check(given, name, owner))
+        given = await asyncio.to_thread(read_text_to_check, name, await request.body())
+        return started_response(await service.check(given, name, owner))
 
     @router.get("/runs", tags=["questions"])
     async def last_runs(owner: Owner) -> Response:
         """List the last runs, the newest first, without their results."""
         if service.shared:
             return json_response({"runs": await service.shared.last(owner)})
-        return json_response({"runs": [described(run, result=False) for run in runs.of(owner)]})
+        return json_response({"runs": [run_json(run, result=False) for run in runs.of(owner)]})
 
     @router.get("/runs/{id_}", tags=["questions"])
     async def get_run(id_: str, owner: Owner) -> Response:
         """Return the state of a run and, once it is finished, its result."""
-        return json_response(described(await service.run(id_, owner)))
+        return json_response(run_json(await service.run(id_, owner)))
 
     @router.delete("/runs/{id_}", tags=["questions"])
     async def end_run(id_: str, owner: Owner) -> Response:
@@ -177,7 +177,7 @@ def json_api(service: Service) -> APIRouter:
         run = await service.run(id_, owner)
         run.cancel()
         await run.wait()
-        return json_response(described(run, result=False))
+        return json_response(run_json(run, result=False))
 
     @router.get("/runs/{id_}/events", tags=["questions"], response_class=StreamingResponse)
     async def events(
@@ -194,7 +194,7 @@ def json_api(service: Service) -> APIRouter:
     @router.get("/runs/{id_}/picture.svg", tags=["answers"])
     async def picture(id_: str, owner: Owner) -> Response:
         """Draw the path of a finished run through the graph."""
-        drawn = named(result_of(await service.run(id_, owner))).picture()
+        drawn = without_paths(finished_result(await service.run(id_, owner))).picture()
         return Response(drawn.data(".svg"), media_type="image/svg+xml", headers=PICTURE_POLICY)
 
     @router.get("/runs/{id_}/export", tags=["answers"])
@@ -202,21 +202,23 @@ def json_api(service: Service) -> APIRouter:
         """Return an answer with its evidence as a file."""
         run = await service.run(id_, owner)
         if run.checked:
-            return attachment("claims", form, exported_check(named(run.checked), run.question, form))
-        return attachment("answer", form, await asyncio.to_thread(exported, named(result_of(run)), run.numbered, form))
+            return attachment("claims", form, exported_check(without_paths(run.checked), run.question, form))
+        return attachment(
+            "answer", form, await asyncio.to_thread(exported, without_paths(finished_result(run)), run.numbered, form)
+        )
 
     @router.post("/runs/{id_}/feedback", tags=["answers"])
     async def feedback(id_: str, given: Feedback, owner: Owner) -> Response:
         """Keep what a person says of an answer, as a labelled example; the last word on a run counts."""
         if service.feedback is None:
             raise NotFoundError("This server keeps no feedback.")
-        result = result_of(await service.run(id_, owner))
+        result = finished_result(await service.run(id_, owner))
         await asyncio.to_thread(service.feedback.add, owner, id_, given, result)
         return json_response({"kept": given.judgement})
 
     async def cited(id_: str, number: int, owner: str) -> tuple[Citation, int]:
         run = await service.run(id_, owner)
-        found = (run.checked or result_of(run)).citations
+        found = (run.checked or finished_result(run)).citations
         if not 1 <= number <= len(found):
             raise NotFoundError(f"The answer has no citation {number}: it has {len(found)}.")
         if service.documents:
@@ -286,4 +288,4 @@ def json_api(service: Service) -> APIRouter:
 
 async def _encoded(run: Run, after: int) -> AsyncGenerator[bytes, None]:
     async for event in run.follow(after):
-        yield format_sse_event(data_str=as_json(named(event.data)), event=event.kind, id=str(event.number))
+        yield format_sse_event(data_str=as_json(without_paths(event.data)), event=event.kind, id=str(event.number))

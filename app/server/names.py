@@ -94,7 +94,7 @@ class Names:
         return value
 
 
-def entry_of(source: Source) -> dict[str, Any]:
+def document_entry(source: Source) -> dict[str, Any]:
     """Return the entry of a document in a list, with its status and the reason if it is left out."""
     return {
         "name": one_line(source.path.name),
@@ -111,7 +111,7 @@ _current: ContextVar[Callable[[], Names] | None] = ContextVar("selfrag_names", d
 
 @contextmanager
 def naming(names: Callable[[], Names]) -> Iterator[None]:
-    """Let `named` use names within the block; ``names`` is called each time, as they may change during a stream."""
+    """Let `without_paths` use names within the block; ``names`` is called each time: they may change in a stream."""
     token = _current.set(names)
     try:
         yield
@@ -119,7 +119,7 @@ def naming(names: Callable[[], Names]) -> Iterator[None]:
         _current.reset(token)
 
 
-def named(value: T, key: str = "") -> T:
+def without_paths(value: T, key: str = "") -> T:
     """Return a value as the client may see it: a model, JSON, or the text at ``key`` in JSON.
 
     Within `naming` names replace paths; elsewhere the value stays as it is.

@@ -15,7 +15,7 @@ from app.results.result import Result
 from app.server.errors import answer_to, refusal
 from app.server.json_api import json_response
 from app.server.messages import TASK, Message, conversation_before, question_of
-from app.server.names import named
+from app.server.names import without_paths
 from app.server.runs import Run, RunEvent
 from app.server.service import AskOptions, Service
 from app.server.streams import EventStream, wait_for
@@ -243,7 +243,7 @@ async def _task_chunks(made: Completion, text: str) -> AsyncGenerator[bytes, Non
 
 
 def _event(value: dict[str, Any]) -> bytes:
-    return format_sse_event(data_str=as_json(named(value)))
+    return format_sse_event(data_str=as_json(without_paths(value)))
 
 
 def _line_of(event: RunEvent) -> str:

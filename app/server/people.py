@@ -13,7 +13,7 @@ from typing import Any
 
 from core.errors import RequestError
 from core.files import read_regular
-from core.text import shown
+from core.text import shown_path
 from retrieval.filters import Visible, fitting
 
 log = logging.getLogger("selfrag.server")
@@ -87,7 +87,7 @@ class TokensFile:
                 self._version = version
                 try:
                     self._people = read_people(self._path)
-                    log.info("%s was read again.", shown(self._path))
+                    log.info("%s was read again.", shown_path(self._path))
                 except RequestError as error:
                     log.error("%s Until then the people are those of before.", error)
         return self._people
@@ -106,7 +106,7 @@ def read_people(path: Path) -> People:
         text = read_regular(path.expanduser(), LARGEST_TOKENS_FILE).decode()
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "it is not text in UTF-8"
-        raise RequestError(f"SELFRAG_TOKENS_FILE {shown(path)} cannot be read: {reason}.") from error
+        raise RequestError(f"SELFRAG_TOKENS_FILE {shown_path(path)} cannot be read: {reason}.") from error
     reading = _Reading(path)
     for number, line in enumerate(text.splitlines(), 1):
         if line.strip() and not line.lstrip().startswith("#"):
@@ -154,11 +154,11 @@ class _Reading:
 
     def people(self) -> People:
         if not self._tokens:
-            raise RequestError(f"{shown(self._path)} holds no token: write a name and a token a line.")
+            raise RequestError(f"{shown_path(self._path)} holds no token: write a name and a token a line.")
         both = sorted(self._groups.keys() & {one for name, groups in self._groups.items() for one in groups - {name}})
         if both:
             raise RequestError(
-                f"{both[0]} is a person and a group in {shown(self._path)}: give the group another name."
+                f"{both[0]} is a person and a group in {shown_path(self._path)}: give the group another name."
             )
         known = set().union(*self._groups.values())
         for number, _, readers in self._rules:
@@ -183,4 +183,4 @@ class _Reading:
         return pattern, frozenset(readers)
 
     def _wrong(self, number: int, why: str, what: str = "Line") -> RequestError:
-        return RequestError(f"{what} {number} of {shown(self._path)} {why}")
+        return RequestError(f"{what} {number} of {shown_path(self._path)} {why}")

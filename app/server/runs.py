@@ -18,7 +18,7 @@ from app.results.events import DraftToken, Event, Finished, NodeFinished, NodeSt
 from app.results.result import Result
 from app.terminal.show import numbered_answer
 from core.errors import RequestError, SelfRAGError
-from core.step_wording import summary
+from core.step_wording import summarise_step
 from core.text import clean
 from models.redaction import Secrets
 from models.usage import Meter, metered
@@ -217,7 +217,7 @@ class Runs:
         """Queue a run, however many are waiting. If it has events of another server, only new ones are published."""
         self._runs[run.id] = run
         if run.events:
-            ask = _untold(ask, run.events)
+            ask = _without_finished(ask, run.events)
         else:
             run.add("queued")
         run.task = asyncio.create_task(self._answer(run, ask))
@@ -336,12 +336,12 @@ def record(event: Event | NotKept | ClaimChecked | CheckedText, run: Run) -> Non
         case NodeStarted():
             run.add("node_started", node=event.node)
         case NodeFinished():
-            told = summary(event.node, event.decided)
+            told = summarise_step(event.node, event.decided)
             run.add("node_finished", node=event.node, seconds=event.seconds, decided=event.decided, summary=told)
         case DraftToken():
             run.add("draft_token", text=event.text)
         case Finished():
-            finish(run, event.result, numbered_answer(event.state))
+            finish_run(run, event.result, numbered_answer(event.state))
         case NotKept():
             run.add("not_kept", message=event.message)
         case ClaimChecked():
@@ -351,19 +351,19 @@ def record(event: Event | NotKept | ClaimChecked | CheckedText, run: Run) -> Non
             run.add("finished", result=event.model_dump(mode="json"))
 
 
-def told_of(run: Any, **now: Any) -> dict[str, Any]:
+def run_fields(run: Any, **now: Any) -> dict[str, Any]:
     """Return a `Run` or a `KeptRun` as JSON; ``now`` are its state, outcome, error and number of events."""
     same = {name: getattr(run, name) for name in ("id", "kind", "thread", "question")}
     return {**same, "began": run.began.isoformat(timespec="seconds"), **now}
 
 
-def finish(run: Run, result: Result, numbered: str) -> None:
+def finish_run(run: Run, result: Result, numbered: str) -> None:
     """End a run with its answer."""
     run.result, run.numbered, run.state = result, numbered, "finished"
     run.add("finished", result=result.model_dump(mode="json"))
 
 
-def _untold(ask: Ask, told: Sequence[RunEvent]) -> Ask:
+def _without_finished(ask: Ask, told: Sequence[RunEvent]) -> Ask:
     """Wrap ``ask`` to leave out the events of nodes that finished already, as the events in ``told`` say."""
     finished = Counter(event.data["node"] for event in told if event.kind == "node_finished")
     starting, ending = finished.copy(), finished

@@ -16,7 +16,7 @@ from pydantic import BaseModel, Field, ValidationError
 from app.checking.text_to_check import TextToCheck
 from app.conversations.drift import drift_since
 from app.conversations.feedback import FeedbackStore
-from app.server.asking import Asked, Asking
+from app.server.asking import Asking, RunRequest
 from app.server.documents import Documents
 from app.server.errors import NotFoundError
 from app.server.metrics import Metrics
@@ -117,15 +117,15 @@ class Service(Asking):
         require_question(question)
         turns, standalone = require_conversation(conversation), require_standalone(standalone)
         context = await self.fitting(owner, context)
-        asked = Asked(context=context, conversation=turns, standalone=standalone)
+        asked = RunRequest(context=context, conversation=turns, standalone=standalone)
         return await self._start(Run(question, owner, outlives), asked)
 
     async def check(self, given: TextToCheck, name: str, owner: str) -> Run:
         """Start a check of a text, which outlives its client."""
         run = Run(one_line(name) or UNNAMED, owner, outlives=True, kind="check")
-        return await self._start(run, Asked(text=given.text, headings=given.headings))
+        return await self._start(run, RunRequest(text=given.text, headings=given.headings))
 
-    async def _start(self, run: Run, asked: Asked) -> Run:
+    async def _start(self, run: Run, asked: RunRequest) -> Run:
         if self.shared:
             return await self.shared.start(run, asked)
         return self.runs.start(run, self.ask_of(run, asked))

@@ -16,8 +16,8 @@ from app.conversations.postgres.leases import Lease
 from app.conversations.postgres.runs import ENDS, KeptEvent, KeptRun, RunTable
 from app.conversations.thread import LeaseLostError, ThreadBusyError
 from app.results.result import Result
-from app.server.asking import Asked, Asking
-from app.server.runs import Kind, Run, RunEvent, UnknownRunError, told_of
+from app.server.asking import Asking, RunRequest
+from app.server.runs import Kind, Run, RunEvent, UnknownRunError, run_fields
 from app.server.threads import EXPIRE_SECONDS, ThreadRuns, repeated
 from core.errors import RequestError, SelfRAGError
 from core.text import as_json
@@ -66,7 +66,7 @@ class SharedRuns:
                     await self._drain()
                     await self._settle()
 
-    async def start(self, run: Run, asked: Asked) -> Run:
+    async def start(self, run: Run, asked: RunRequest) -> Run:
         """Keep a new run, and queue it here. Raises `QueueFullError`, and `StoreUnavailable`."""
         with self._asking.runs.room():
             self._asking.runs.begin(run)
@@ -191,7 +191,7 @@ class SharedRuns:
             if kept.cancelled or not kept.outlives or (kept.thread and not await self._thread_runs.go_on(run)):
                 await self._end(run)
             elif not kept.thread:
-                asked = Asked.model_validate_json(kept.asked)
+                asked = RunRequest.model_validate_json(kept.asked)
                 self._asking.runs.add(run, self._asking.ask_of(run, asked, self._table.saver(lease)))
         except ValidationError:
             run.fail(RequestError("This was asked by another version of the program: ask again."))
@@ -277,4 +277,4 @@ def _with_numbers(event: RunEvent, run: Run) -> dict[str, Any]:
 
 def _listed(kept: KeptRun) -> dict[str, Any]:
     state = kept.state if kept.state != "unfinished" else "running" if kept.events > 1 else "queued"
-    return told_of(kept, state=state, outcome=kept.outcome, error=kept.message, events=kept.events)
+    return run_fields(kept, state=state, outcome=kept.outcome, error=kept.message, events=kept.events)

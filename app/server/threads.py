@@ -13,7 +13,7 @@ from app.conversations.thread import ThreadBusyError, ThreadStorageError, Thread
 from app.results.events import NodeFinished, NodeStarted
 from app.results.result import SPENT
 from app.server.asking import Asking
-from app.server.runs import INTERNAL, Run, State, UnknownRunError, finish, record
+from app.server.runs import INTERNAL, Run, State, UnknownRunError, finish_run, record
 from core.errors import RequestError, SelfRAGError
 from nodes.concurrency import meanwhile
 from run.context import Context
@@ -193,7 +193,7 @@ def _tell_end(turn: ThreadTurn, run: Run) -> None:
             decided = {name: value for name, value in step.items() if name not in {"node", "seconds", *SPENT}}
             record(NodeStarted(step["node"]), run)
             record(NodeFinished(step["node"], step["seconds"], decided), run)
-        finish(run, turn.result, turn.numbered)
+        finish_run(run, turn.result, turn.numbered)
     elif turn.state == "failed":
         run.fail(SelfRAGError(turn.message or INTERNAL))
     elif turn.state == "cancelled":

@@ -8,8 +8,8 @@ from pydantic import BaseModel, Field
 
 from app.export import exported_thread
 from app.options import as_text
-from app.server.json_api import Form, Owner, attachment, json_response, started
-from app.server.names import named
+from app.server.json_api import Form, Owner, attachment, json_response, started_response
+from app.server.names import without_paths
 from app.server.service import AskOptions
 from app.server.threads import ThreadRuns
 
@@ -87,14 +87,14 @@ def threads_api(runs: ThreadRuns) -> APIRouter:
             standalone=asked.standalone and as_text(asked.standalone),
             replaces=asked.replaces,
         )
-        return started(run)
+        return started_response(run)
 
     @router.get("/{id_}/export")
     async def export(id_: str, owner: Owner, form: Form = "markdown") -> Response:
         """Return a thread with the evidence of every answer as a file."""
 
         def written() -> str:
-            return exported_thread(threads.get(id_, owner), list(map(named, threads.turns(id_, owner))), form)
+            return exported_thread(threads.get(id_, owner), list(map(without_paths, threads.turns(id_, owner))), form)
 
         return attachment("thread", form, await asyncio.to_thread(written))
 

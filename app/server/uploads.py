@@ -16,7 +16,7 @@ from app.libraries import add_uploads
 from app.server.errors import NotFoundError, StorageError
 from core.errors import IndexBusy, RequestError, StoreUnavailable
 from core.files import make_private_folder, open_private
-from core.text import shown
+from core.text import shown_path
 from retrieval.library.library import Library
 from retrieval.store import UPLOADS, Uploads
 
@@ -94,7 +94,7 @@ class DatabaseUploads:
         except (IndexBusy, StoreUnavailable):
             raise
         except RequestError as error:
-            raise StorageError(f"{shown(path.name)} cannot be stored: {error}") from error
+            raise StorageError(f"{shown_path(path.name)} cannot be stored: {error}") from error
 
     def _store(self, path: Path, file: IO[bytes]) -> None:
         with self._storing:
@@ -116,9 +116,11 @@ class DatabaseUploads:
 
 
 def _unknown(path: Path) -> NotFoundError:
-    return NotFoundError(f"{shown(path.name)} was not uploaded here: only what was can be removed here.")
+    return NotFoundError(f"{shown_path(path.name)} was not uploaded here: only what was can be removed here.")
 
 
 def _unstored(path: Path, error: OSError) -> StorageError:
     remedy = "make room on the server's disk" if error.errno in FULL else "look at the server's folder for uploads"
-    return StorageError(f"{shown(path.name)} cannot be stored ({error.strerror or 'an error of the disk'}): {remedy}.")
+    return StorageError(
+        f"{shown_path(path.name)} cannot be stored ({error.strerror or 'an error of the disk'}): {remedy}."
+    )

@@ -23,7 +23,7 @@ LONGEST_QUESTION = 60
 def asking(screen: Screen) -> Iterator[Callable[[Tally], None]]:
     """Show the tallies of an evaluation: a bar, or a line at the start, at the end and every ten seconds."""
     with screen.counting("asking", "answers") as count:
-        yield lambda tally: count(tally.done, tally.total, described(tally))
+        yield lambda tally: count(tally.done, tally.total, describe_tally(tally))
 
 
 @contextmanager
@@ -39,7 +39,7 @@ def timed(screen: Screen, doing: str, what: str) -> Iterator[Callable[[int, int]
         yield show
 
 
-def described(tally: Tally) -> str:
+def describe_tally(tally: Tally) -> str:
     """Describe a tally: what was kept, failed and spent, the rate, and the time that is left."""
     usage = tally.usage
     parts = [f"{tally.kept} kept from before"] if tally.kept else []
@@ -54,7 +54,7 @@ def described(tally: Tally) -> str:
     return " · ".join([*parts, f"{usage['model_calls']:,} calls, {about}{tokens:,} tokens"])
 
 
-def table(rows: Sequence[Sequence[str]], screen: Screen, *, texts: bool = False) -> None:
+def print_table(rows: Sequence[Sequence[str]], screen: Screen, *, texts: bool = False) -> None:
     """Print rows, the header first, to stdout: framed on a terminal, where ``texts`` keep their lines, else aligned."""
     if screen.out.is_terminal:
         framed = Table(show_lines=texts)

@@ -9,8 +9,8 @@ from core.passages import place_of
 from core.step_wording import spent
 from core.types import Citation, Passage
 from models.chat import estimated_tokens
-from nodes.finish import marked, with_notes
-from prompts.delimiters import as_data, numbered
+from nodes.finish import mark_claims, with_notes
+from prompts.delimiters import as_data, delimited
 from prompts.generate import PLAIN
 from run.candidates import ANSWERED, confidence
 from run.state import SelfRAGState
@@ -81,7 +81,7 @@ def first_search(result: Result) -> list[ResultPassage]:
 def plain_tokens(question: str, passages: Sequence[ResultPassage]) -> int:
     """Estimate what plain retrieve-and-generate would read: the tokens of one prompt with all of these passages."""
     read = [cast("Passage", {**one.model_dump(exclude={"verdict"})}) for one in passages]
-    return estimated_tokens(PLAIN.format_messages(passages=numbered(read), question=as_data(question)))
+    return estimated_tokens(PLAIN.format_messages(passages=delimited(read), question=as_data(question)))
 
 
 def _cost_line(screen: Screen, phase: str, cost: dict[str, Any], style: str = "") -> None:
@@ -94,7 +94,7 @@ def numbered_answer(state: SelfRAGState) -> str:
     best = state["best"]
     if best is None or not state["citations"]:
         return state["answer"]
-    answer = marked(
+    answer = mark_claims(
         best, [numbers_of(claim, best, state["citations"]) for claim in best["claims"]], question=state["question"]
     )
     return with_notes(answer, best, state, state.get("conflicts", []), state["citations"], numbers=True)

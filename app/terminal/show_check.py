@@ -34,7 +34,7 @@ def show_check(checked: CheckedText, screen: Screen) -> None:
     screen.line(("{}", f"{counts_of(checked)} · {spent(checked.usage, checked.usage['seconds'])}", "dim"))
 
 
-def parts_of(checked: CheckedText) -> Iterator[tuple[str, CheckedClaim | None]]:
+def text_pieces(checked: CheckedText) -> Iterator[tuple[str, CheckedClaim | None]]:
     """Yield the pieces of the text in order, each with its claim, or None between claims."""
     position = 0
     for claim in checked.claims:
@@ -45,14 +45,14 @@ def parts_of(checked: CheckedText) -> Iterator[tuple[str, CheckedClaim | None]]:
 
 
 def _coloured(checked: CheckedText) -> Iterator[tuple[str, str]]:
-    for part, claim in parts_of(checked):
+    for part, claim in text_pieces(checked):
         yield part, COLOURS.get(claim.label, "") if claim else ""
         yield mark_of(claim, checked.text) if claim else "", "bold"
 
 
 def marked_text(checked: CheckedText) -> str:
     """Return the text with a mark after each claim."""
-    return "".join(part + (mark_of(claim, checked.text) if claim else "") for part, claim in parts_of(checked))
+    return "".join(part + (mark_of(claim, checked.text) if claim else "") for part, claim in text_pieces(checked))
 
 
 def mark_of(claim: CheckedClaim, text: str) -> str:
@@ -71,7 +71,7 @@ def counts_of(checked: CheckedText) -> str:
 def as_page(checked: CheckedText, name: str) -> str:
     """Return one HTML page that needs no other file: the text with its marks, each claim's reason, and the quotes."""
     title = f"Claims of {shortened(name, 100)}"
-    text = [_marked(part, claim) if claim else part for part, claim in parts_of(checked)]
+    text = [_marked(part, claim) if claim else part for part, claim in text_pieces(checked)]
     rows = [
         tag("tr", tag("td", claim.text), tag("td", verdict_of(claim)), tag("td", claim.reason or ""))
         for claim in checked.claims

@@ -1,6 +1,6 @@
 """Show a comparison on the terminal: two columns where there is room, else one below the other."""
 
-from app.terminal.progress import table
+from app.terminal.progress import print_table
 from app.terminal.screen import Screen
 from core.text import one_line
 from evaluation.comparison import blocks
@@ -31,7 +31,7 @@ def show_block(block: blocks.Block, screen: Screen) -> None:
             for line in lines:
                 screen.wrapped(f"- {one_line(line)}", indent=INDENT)
         case blocks.Sides(names, rows) if screen.out.is_terminal and screen.out.width >= NARROWEST:
-            table([("", *names), *rows], screen, texts=True)
+            print_table([("", *names), *rows], screen, texts=True)
         case blocks.Sides(names, rows):
             for label, *cells in rows:
                 for name, cell in zip(names, cells, strict=True):

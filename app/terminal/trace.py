@@ -7,7 +7,7 @@ from rich.text import Text
 
 from app.results.events import DraftToken, NodeFinished, NodeStarted
 from app.terminal.screen import Screen
-from core.step_wording import describe, drafts_of, segments_of, summary, verdicts_of
+from core.step_wording import describe, drafts_of, segments_of, summarise_step, verdicts_of
 from core.text import one_line, shortened
 from retrieval.filters import Filter
 
@@ -61,7 +61,7 @@ class Trace:
         within = shortened(self._within.as_options(), 60) if ended.node == "retrieve" and self._within else ""
         drafts, segments = drafts_of(ended.node, ended.decided), segments_of(ended.node, ended.decided)
         parts = drafts or segments or (verdicts_of(ended.node, ended.decided) if self._explain else [])
-        told = summary if parts else describe
+        told = summarise_step if parts else describe
         self._screen.line(
             ("{:20}", ended.node, "bold"),
             ("{:6.1f} s  ", ended.seconds, "dim"),

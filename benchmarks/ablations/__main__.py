@@ -27,11 +27,11 @@ from benchmarks.harness import (
     write_figures,
 )
 from core.fingerprint import fingerprint
-from evaluation.datasets.question_set import name_of
+from evaluation.datasets.question_set import dataset_name
 from evaluation.judging.saved_replies import Replies
 from evaluation.measures.joined_rows import Row, Terms, ratio_over, rows_of
 from evaluation.measures.metrics import TERMS, compared, costs_of, kept
-from evaluation.recorded_chat import recorded
+from evaluation.recorded_chat import with_recorded_chats
 from evaluation.records import BASELINE, OURS, Example, Record, System
 from evaluation.self_rag import CODE, SelfRAGSystem
 from evaluation.systems import plain
@@ -57,7 +57,7 @@ def ablated(ablation: Ablation, services: Services, context: Context) -> System:
 
 def systems(services: Services, context: Context, replies: Replies, chosen: Sequence[Ablation]) -> list[System]:
     """Return plain and the ablations, all with the same recorded models."""
-    services = recorded(services, replies)
+    services = with_recorded_chats(services, replies)
     context = without_time_limit(services, context)
     return [plain(services, context), *(ablated(one, services, context) for one in chosen)]
 
@@ -69,7 +69,7 @@ def main() -> int:
     parser.add_argument("--quiet", action="store_true", help="print the table alone")
     parser.add_argument("--only", metavar="NAME,…", help="these ablations, besides self-rag and plain")
     options = parser.parse_args()
-    options.out = options.out or FOLDER / f"ablations-{name_of(options.dataset, options.paragraphs)}"
+    options.out = options.out or FOLDER / f"ablations-{dataset_name(options.dataset, options.paragraphs)}"
     options.systems = ()
     names = {ablation.name for ablation in ABLATIONS}
     wanted = set(options.only.split(",")) if options.only else names

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import get_args
 
 from app.compose import embeddings_of
-from app.options import span
+from app.options import number_range
 from app.settings import load_settings
 from benchmarks.harness import aligned, end, option_parser, shown
 from evaluation.datasets.question_set import load
@@ -32,7 +32,7 @@ def main() -> None:
     """Index, ask, print, write."""
     parser = option_parser(__doc__, k=4)
     parser.add_argument("article", type=Path, nargs="?", default=ARTICLE)
-    parser.add_argument("--paragraphs", type=span, default=(25, 48), metavar="FROM-TO")
+    parser.add_argument("--paragraphs", type=number_range, default=(25, 48), metavar="FROM-TO")
     options = parser.parse_args()
     model, name = embeddings_of(load_settings())
     with tempfile.TemporaryDirectory() as folder:

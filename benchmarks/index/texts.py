@@ -6,7 +6,7 @@ from typing import Any
 from langchain_core.documents import Document
 
 from retrieval.searching_store import Store
-from retrieval.store import Record, SplitFile
+from retrieval.store import FileRecord, SplitFile
 
 
 def put_texts(store: Store, texts: Sequence[str], metadatas: Sequence[Mapping[str, Any]] = ()) -> None:
@@ -16,5 +16,5 @@ def put_texts(store: Store, texts: Sequence[str], metadatas: Sequence[Mapping[st
     for text, metadata in zip(texts, metadatas or [{}] * len(texts), strict=True):
         files.setdefault(metadata.get("source", unnamed), []).append(Document(text, metadata=dict(metadata)))
     with store.only_writer():
-        store.put([SplitFile(Record(source.encode()), passages) for source, passages in files.items()])
+        store.put([SplitFile(FileRecord(source.encode()), passages) for source, passages in files.items()])
         store.settle()

@@ -19,7 +19,7 @@ from benchmarks.peers import peers
 from benchmarks.sample import asked_of_sample
 from benchmarks.turns import OURS, PLAIN, Turn, medians, table, turn_of
 from evaluation.records import System
-from evaluation.self_rag import self_rag
+from evaluation.self_rag import self_rag_system
 from evaluation.systems import plain
 from models.calibration import MINILM
 from models.connect import openai_chat
@@ -59,7 +59,7 @@ def systems_at(server: Remote, retriever: RetrieverLike) -> list[System]:
 
     gated = replace(services(OURS), thresholds=Thresholds(**MINILM.thresholds), fits=MINILM.fits)
     others = [replace(peer, services=services(peer.name)) for peer in peers(services(PLAIN), K)]
-    return [plain(services(PLAIN), Context(k=K), PLAIN), self_rag(gated, Context(k=K), OURS), *others]
+    return [plain(services(PLAIN), Context(k=K), PLAIN), self_rag_system(gated, Context(k=K), OURS), *others]
 
 
 async def measure(name: str, pace: Pace, most: int) -> list[dict[str, Turn]]:

@@ -11,13 +11,13 @@ from langchain_core.prompts import ChatPromptTemplate
 
 from core.fingerprint import fingerprint
 from core.types import Passage
-from evaluation.records import Cost, Example, Record, Said, Seen, seen_of
+from evaluation.records import ClaimRecord, Cost, Example, Record, Seen, seen_of
 from grounding.refusals import declines
 from models.chat import Chat, text_of
 from models.critic import STRUCTURED_TOKENS, Critic, schema_of_word
 from models.usage import NodeBudget, unlimited
 from nodes.retrieve import as_passage
-from prompts.delimiters import as_data, numbered
+from prompts.delimiters import as_data, delimited
 from prompts.direct_generate import DIRECT_GENERATE
 from prompts.direct_generate import MAX_TOKENS as DIRECT_TOKENS
 from prompts.generate import MAX_TOKENS as DRAFT_TOKENS
@@ -68,7 +68,7 @@ class Talk:
 
     async def draft(self, question: str, passages: Sequence[Passage]) -> str:
         """Answer from the passages, by the prompt of plain retrieve-and-generate."""
-        inputs = {"question": as_data(question), "passages": numbered(passages)}
+        inputs = {"question": as_data(question), "passages": delimited(passages)}
         text = await self._ask(self.writer, PLAIN, DRAFT_TOKENS, inputs)
         self.note("generate", text=text)
         return text
@@ -167,7 +167,7 @@ class Peer:
             confidence=reached.confidence if answered else 0.0,
             queries=talk.queries,
             seen=talk.graded(),
-            said=[_said(reached.answer, reached.support)] if answered and reached.support is not None else [],
+            said=[_claim_record(reached.answer, reached.support)] if answered and reached.support is not None else [],
             citations=[],
             usefulness=reached.usefulness,
             cost=Cost(**talk.budget.spent, seconds=time.perf_counter() - began),
@@ -176,6 +176,6 @@ class Peer:
         )
 
 
-def _said(answer: str, support: float) -> Said:
+def _claim_record(answer: str, support: float) -> ClaimRecord:
     label = {1.0: "fully supported", 0.0: "no support"}.get(support, "partially supported")
-    return Said(text=answer, label=label, score=support, quote=None)
+    return ClaimRecord(text=answer, label=label, score=support, quote=None)

@@ -6,7 +6,7 @@ from benchmarks.peers import prompts
 from benchmarks.peers.peer import Reached, Talk
 from core.types import Passage
 from core.wording import WORDINGS
-from prompts.delimiters import as_data, numbered, readable
+from prompts.delimiters import as_data, delimited, readable
 
 GENERATIONS = 3
 TRANSFORMATIONS = 2
@@ -38,7 +38,9 @@ async def sequential(question: str, talk: Talk) -> Reached:
         while passages and not grounded and generations < GENERATIONS:
             answer = await talk.draft(asked, passages)
             generations += 1
-            grounded = await talk.says_yes(prompts.GRADE_GROUNDING, passages=numbered(passages), answer=as_data(answer))
+            grounded = await talk.says_yes(
+                prompts.GRADE_GROUNDING, passages=delimited(passages), answer=as_data(answer)
+            )
             support, reason = float(grounded), "not_useful" if grounded else "claims_unsupported"
             talk.note("grounded", yes=grounded)
         if grounded:
@@ -123,7 +125,7 @@ async def filter_flag(question: str, talk: Talk) -> Reached:
     if not kept:
         return Reached("", "nothing_relevant", decided=True)
     answer = await talk.draft(question, kept)
-    said = await talk.word(prompts.CHECK_ANSWER, passages=numbered(kept), answer=as_data(answer))
+    said = await talk.word(prompts.CHECK_ANSWER, passages=delimited(kept), answer=as_data(answer))
     supported = said.startswith("yes")
     talk.note("check", supported=supported)
     if supported:

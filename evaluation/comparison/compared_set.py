@@ -13,7 +13,7 @@ from langchain_core.prompts import ChatPromptTemplate
 
 from core.errors import ModelError
 from evaluation.comparison.comparison import Comparison, shared
-from evaluation.comparison.overall import Figure, figures, sections
+from evaluation.comparison.overall import Figure, sections, summary_figures
 from evaluation.judging.judge import Judge
 from evaluation.judging.saved_replies import model_name
 from evaluation.records import BASELINE, DISAGREED, FAILED, OURS, TIE, UNREADABLE, Example, Opinion, Pair, Record
@@ -69,7 +69,7 @@ class ComparedSet:
                 "sections": [{"title": title, "lines": lines} for title, lines in sections(self.comparisons).items()],
                 "figures": [
                     {"name": name, OURS: ours, BASELINE: plain}
-                    for name, ours, plain in figures(shared(self.comparisons))
+                    for name, ours, plain in summary_figures(shared(self.comparisons))
                 ],
                 "model": {
                     "preference": self.summed_up.preference,
@@ -114,12 +114,12 @@ async def compare_all(
 
 async def sum_up(judge: Judge, name: str, comparisons: Sequence[Comparison]) -> Pair:
     """Let the model write about a set's figures twice, once with each system named first. Raises `ModelError`."""
-    found = figures(shared(comparisons))
-    opinions = await _written(judge, found, OURS, BASELINE), await _written(judge, found, BASELINE, OURS)
+    found = summary_figures(shared(comparisons))
+    opinions = await _opinion_on_set(judge, found, OURS, BASELINE), await _opinion_on_set(judge, found, BASELINE, OURS)
     return Pair(name, OURS, BASELINE, opinions)
 
 
-async def _written(judge: Judge, found: Sequence[Figure], first: str, second: str) -> Opinion:
+async def _opinion_on_set(judge: Judge, found: Sequence[Figure], first: str, second: str) -> Opinion:
     about = {"kind": "analysis", "first": first, "second": second}
     lines = "\n".join(_line(one, first, second) for one in found)
     text, failure = await judge.write(ANALYSE, about, ANALYSIS_MAX_TOKENS, figures=lines)

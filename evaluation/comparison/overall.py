@@ -9,7 +9,7 @@ from evaluation.measures.joined_rows import correct
 from evaluation.measures.metrics import costs_of
 from evaluation.measures.scores import abstained, later_passages
 from evaluation.records import BASELINE, DISAGREED, OURS, TIE, Record
-from evaluation.reporting.analysis import MIN_QUESTIONS, Group, analysis, judge_lines, kinds_of
+from evaluation.reporting.analysis import MIN_QUESTIONS, Group, analysis, judge_lines, question_kinds
 
 CHECKS = ("grade_documents", "hallucination_check", "answer_check")
 REDRAFTED, REWRITTEN = ("generate", "redraft"), ("rewrite_query", "query")
@@ -121,7 +121,7 @@ def cost_figures(known: Sequence[Comparison]) -> list[Figure]:
 
 def _advice(group: Group, known: Sequence[Comparison]) -> str:
     """Say for a kind of question which system to use: the one that is right more often, else the cheaper one."""
-    same = [one for one in known if kinds_of(one.example, one.ours)[group.kind] == group.what]
+    same = [one for one in known if question_kinds(one.example, one.ours)[group.kind] == group.what]
     right = {OURS: group.both + group.ours, BASELINE: group.both + group.other}
     read = {
         OURS: sum(one.ours["cost"]["input_tokens"] for one in same),
@@ -151,7 +151,7 @@ def preference_lines(known: Sequence[Comparison]) -> list[str]:
     return lines
 
 
-def figures(known: Sequence[Comparison]) -> list[Figure]:
+def summary_figures(known: Sequence[Comparison]) -> list[Figure]:
     """Return the counts of both systems that the model reads when it writes about the set."""
     records = [record for one in known for record in one.records]
     labelled = analysis([one.example for one in known], records).overall

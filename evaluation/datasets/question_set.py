@@ -12,7 +12,7 @@ from typing import Any
 from core.errors import RequestError
 from core.files import FileTooLargeError, NotRegularFileError, read_regular
 from core.fingerprint import digest
-from core.text import shown
+from core.text import shown_path
 from evaluation.datasets.row_formats import Row, read_rows, rows_of_csv
 from evaluation.datasets.squad import is_squad, rows_of_squad
 from evaluation.records import Dataset, Example
@@ -34,7 +34,7 @@ def load(path: Path, documents: Path, paragraphs: Paragraphs | None = None) -> D
     whose questions are asked, counted from 1. The paths in a field ``docs`` are relative to the file's folder.
     Raises `RequestError` with file, place and remedy.
     """
-    name, text = shown(path.name), _text_of(path)
+    name, text = shown_path(path.name), _text_of(path)
     loaded = _json(name, text) if text.lstrip()[0] in "{[" else None
     folder: Path | None = None
     if is_squad(loaded):
@@ -50,10 +50,10 @@ def load(path: Path, documents: Path, paragraphs: Paragraphs | None = None) -> D
         remedy = "choose other paragraphs with --paragraphs" if paragraphs else f"write {FORMS}"
         raise RequestError(f"{name} holds no question: {remedy}.")
     own = (folder,) if folder else tuple(path.parent / one for one in documents_named)
-    return Dataset(name_of(path, paragraphs), examples, own)
+    return Dataset(dataset_name(path, paragraphs), examples, own)
 
 
-def select(
+def select_examples(
     examples: Sequence[Example], *, most: int | None = None, balanced: bool = False, seed: int | None = None
 ) -> list[Example]:
     """Return all examples in their order, or a sample of at most ``most``; ``balanced`` makes half of it unanswerable.
@@ -75,7 +75,7 @@ def select(
     return list(chain.from_iterable(zip(answerable, unanswerable, strict=False)))[:most]
 
 
-def name_of(path: Path, paragraphs: Paragraphs | None = None) -> str:
+def dataset_name(path: Path, paragraphs: Paragraphs | None = None) -> str:
     """Return the name of the dataset and of its folder: the file's, with the range of paragraphs if one was chosen.
 
     A name that cannot be a folder's, or that has control characters, is replaced by a safe one with a hash of it.
@@ -91,16 +91,16 @@ def _text_of(path: Path) -> str:
     try:
         text = decode(read_regular(path, LARGEST))
     except IsADirectoryError as error:
-        raise RequestError(f"{shown(path)} is a folder: name a file of questions.") from error
+        raise RequestError(f"{shown_path(path)} is a folder: name a file of questions.") from error
     except FileNotFoundError as error:
-        raise RequestError(f"There is no file {shown(path)}: check the path of the question set.") from error
+        raise RequestError(f"There is no file {shown_path(path)}: check the path of the question set.") from error
     except OSError as error:
         remedy = REMEDIES.get(type(error), "check its permissions")
-        raise RequestError(f"{shown(path)} cannot be read ({error.strerror}): {remedy}.") from error
+        raise RequestError(f"{shown_path(path)} cannot be read ({error.strerror}): {remedy}.") from error
     if is_binary(text):
-        raise RequestError(f"{shown(path.name)} is not text: write {FORMS}.")
+        raise RequestError(f"{shown_path(path.name)} is not text: write {FORMS}.")
     if not text.strip():
-        raise RequestError(f"{shown(path.name)} is empty: write {FORMS}.")
+        raise RequestError(f"{shown_path(path.name)} is empty: write {FORMS}.")
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 

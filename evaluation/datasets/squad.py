@@ -6,7 +6,7 @@ from typing import Any
 from core import files
 from core.errors import RequestError
 from core.fingerprint import digest
-from core.text import shown, without_surrogates
+from core.text import shown_path, without_surrogates
 from evaluation.datasets.row_formats import Row
 from evaluation.folder import claim
 
@@ -76,7 +76,7 @@ def _write(documents: Path, texts: list[str]) -> tuple[Path, list[str]]:
             files.make_private(path)
         files.replace_private({path: data for path, data in wanted.items() if not _has_content(path, data)})
     except OSError as error:
-        why = f"The paragraphs cannot be written into {shown(documents)} ({error.strerror})"
+        why = f"The paragraphs cannot be written into {shown_path(documents)} ({error.strerror})"
         raise RequestError(f"{why}: name another folder with --out.") from error
     return folder, [path.name for path in wanted]
 

@@ -31,7 +31,7 @@ def reference_text(text: str | None) -> str:
 def opinion_of(reply: str, systems: Mapping[str, str], failure: str | None = None) -> Opinion:
     """Read a reply; ``systems`` has the names of the systems whose answers stood ``first`` and ``second``."""
     said, names = fields_of(reply), {**systems, TIE: TIE}
-    labels = {name: label_of(said.get(name)) for name in (*CRITERIA, "preferred")}
+    labels = {name: preference_of(said.get(name)) for name in (*CRITERIA, "preferred")}
     named = {name: names[label] if label else None for name, label in labels.items()}
     reason = NAMED.sub(lambda match: f"the answer of {systems[match[1].lower()]}", said.get("reason", ""))
     return Opinion(systems["first"], named.pop("preferred"), named, reason, failure)
@@ -45,7 +45,7 @@ def fields_of(reply: str) -> dict[str, str]:
     return found
 
 
-def label_of(value: str | None) -> str | None:
+def preference_of(value: str | None) -> str | None:
     """Return ``first``, ``second`` or ``tie``; None if the value names none of them, or more than one."""
     labels = {word.lower() for word in LABEL.findall(value or "")}
     labels = {label if label in ("first", "second") else TIE for label in labels}

@@ -16,14 +16,14 @@ from evaluation.judging.criteria import COMPARE, COMPARE_MAX_TOKENS, opinion_of,
 from evaluation.judging.judge_prompts import NO_ANSWER, QUESTIONS, QUESTIONS_MAX_TOKENS, USEFUL
 from evaluation.judging.saved_replies import Replies, key_of, model_name
 from evaluation.measures.joined_rows import agreement_of
-from evaluation.measures.scores import abstained, answer_of, later_passages, read_by
+from evaluation.measures.scores import abstained, bare_answer, later_passages, read_by
 from evaluation.records import OURS, Example, Judgements, Opinion, Pair, Record
 from grounding.claims import split_claims
 from models.failures import TransientModelError, UnusableRequestError
 from models.usage import unlimited
 from nodes.concurrency import gather_bounded
 from prompts.choice import Choice
-from prompts.delimiters import as_data, numbered
+from prompts.delimiters import as_data, delimited
 from prompts.hallucination_check import SUPPORT
 from run.context import Services
 
@@ -118,7 +118,7 @@ class Judge:
         passages = passages_of(record)
         if abstained(record) or not passages or not record.get("read", passages):
             return None
-        return await self._supported("faithfulness", record, passages, answer_of(record))
+        return await self._supported("faithfulness", record, passages, bare_answer(record))
 
     async def recall(self, example: Example, record: Record) -> float | None:
         """Return RAGAS' context recall: the share of the reference's claims that the read passages fully support."""
@@ -130,14 +130,14 @@ class Judge:
         inputs = {"question": as_data(example.question), "reference": as_data(reference_of(example) or "")}
         about = {"kind": "context precision", "example": record["example"]}
         labels = [
-            await self._choose(USEFUL, about, passage=numbered(_passages([seen["text"]])), **inputs)
+            await self._choose(USEFUL, about, passage=delimited(_passages([seen["text"]])), **inputs)
             for seen in read_by(record)
         ]
         return None if UNKNOWN in labels else [label == "useful" for label in labels]
 
     async def _supported(self, kind: str, record: Record, passages: list[Passage], text: str) -> float | None:
         """Return the share of the text's claims that the passages fully support; None without a verdict on each."""
-        inputs = {"question": as_data(record["question"]), "passages": numbered(passages), "draft": as_data(text)}
+        inputs = {"question": as_data(record["question"]), "passages": delimited(passages), "draft": as_data(text)}
         about = {"kind": kind, "system": record["system"], "example": record["example"]}
         labels = [
             await self._choose(SUPPORT, {**about, "claim": claim}, claim=as_data(claim), **inputs)
@@ -152,7 +152,7 @@ class Judge:
         if abstained(record):
             return []
         about = {"kind": "questions", "system": record["system"], "example": record["example"]}
-        written, failure = await self.write(QUESTIONS, about, QUESTIONS_MAX_TOKENS, answer=as_data(answer_of(record)))
+        written, failure = await self.write(QUESTIONS, about, QUESTIONS_MAX_TOKENS, answer=as_data(bare_answer(record)))
         self._count(None if failure else written, failure)
         lines = [BULLET.sub("", line).strip() for line in written.splitlines()]
         return [line for line in lines if line][:QUESTIONS_EACH] or None
@@ -160,10 +160,10 @@ class Judge:
     async def pair(self, one: Record, other: Record, references: Sequence[str] = ()) -> Pair:
         """Compare two answers on the criteria in both orders; identical answers need no call."""
         found = Pair(one["example"], one["system"], other["system"])
-        if shown(one) == shown(other):
+        if answer_for_judge(one) == answer_for_judge(other):
             return found
         inputs = {
-            "passages": numbered(passages_of(one, other)),
+            "passages": delimited(passages_of(one, other)),
             "question": as_data(one["question"]),
             "reference": reference_text(as_data(" / ".join(references)) if references else None),
         }
@@ -173,7 +173,7 @@ class Judge:
     async def _opinion(self, first: Record, second: Record, inputs: Mapping[str, Any]) -> Opinion:
         systems = {"first": first["system"], "second": second["system"]}
         about = {"kind": "criteria", "example": first["example"], **systems}
-        answers = {"first": as_data(shown(first)), "second": as_data(shown(second))}
+        answers = {"first": as_data(answer_for_judge(first)), "second": as_data(answer_for_judge(second))}
         text, failure = await self.write(COMPARE, about, COMPARE_MAX_TOKENS, **inputs, **answers)
         opinion = opinion_of(text, systems, failure)
         self._count(opinion.preferred, failure or "The reply is not in the form asked for.")
@@ -214,9 +214,9 @@ class Judge:
         return label
 
 
-def shown(record: Record) -> str:
+def answer_for_judge(record: Record) -> str:
     """Return the answer as the judge of pairs reads it; all abstentions read the same."""
-    return NO_ANSWER if abstained(record) else answer_of(record).strip()
+    return NO_ANSWER if abstained(record) else bare_answer(record).strip()
 
 
 def passages_of(*records: Record) -> list[Passage]:

@@ -6,7 +6,15 @@ from collections.abc import Callable, Sequence
 from evaluation.measures import statistics, summary
 from evaluation.measures.joined_rows import Row, Terms, mean_term, ratio_over, rows_of
 from evaluation.measures.scores import Scores, gold_labels, precision_over_ranks, read_by
-from evaluation.measures.verdict_scores import Scored, agreement, auc_of, graded, histograms, of_grades, supported
+from evaluation.measures.verdict_scores import (
+    Scored,
+    agreement,
+    auc_of,
+    histograms,
+    of_grades,
+    scored_claims,
+    scored_passages,
+)
 from evaluation.records import BASELINE, DISAGREED, IDENTICAL, NO_VERDICT, OURS, TIE, Example, Judgements, Pair, Record
 
 
@@ -55,7 +63,7 @@ def system_summary(
     name: str, rows: list[Row], failed: int, plain: dict[str, Row], judged: Judgements
 ) -> summary.SystemSummary:
     """Compute all figures of one system."""
-    passages, claims = list(graded(rows)), list(supported(rows))
+    passages, claims = list(scored_passages(rows)), list(scored_claims(rows))
     routes = [
         Scored(row.example.id, row.record["route_score"], row.example.route == "retrieve")
         for row in rows
@@ -84,7 +92,7 @@ def system_summary(
         failed=failed,
         metrics=metrics,
         calibration={
-            kind: statistics.calibration([one.label for one in found], [one.score for one in found])
+            kind: statistics.reliability([one.label for one in found], [one.score for one in found])
             for kind, found in scored.items()
             if found
         },
@@ -207,7 +215,7 @@ def cost_ratio(name: str, rows: dict[str, Row], against: str, others: dict[str, 
 
 def compared(
     name: str, rows: dict[str, Row], baseline: str, others: dict[str, Row], key: str, terms: Terms
-) -> summary.Compared:
+) -> summary.MetricDifference:
     """Return the metric of ``name`` minus the baseline's, over the examples for which both have it.
 
     A metric in `RAG` leaves out examples for which one of the two systems read nothing.
@@ -219,7 +227,7 @@ def compared(
     known = [(one, other) for one, other in shared if one is not None and other is not None]
     one = [pair[0][0] for pair in known], [pair[0][1] for pair in known]
     other = [pair[1][0] for pair in known], [pair[1][1] for pair in known]
-    return summary.Compared(name, baseline, key, statistics.difference(one, other))
+    return summary.MetricDifference(name, baseline, key, statistics.difference(one, other))
 
 
 def preferences(pairs: Sequence[Pair]) -> tuple[summary.Preference, ...]:

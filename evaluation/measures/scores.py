@@ -50,7 +50,7 @@ def contains(text: str, span: str) -> bool:
     return f" {' '.join(wanted)} " in f" {' '.join(given)} "
 
 
-def answer_of(record: Record) -> str:
+def bare_answer(record: Record) -> str:
     """Return the answer without what `finish` adds to a draft, and without numbered citations."""
     answer = record["answer"]
     for wording in WORDINGS.values():
@@ -64,7 +64,7 @@ def answer_of(record: Record) -> str:
 
 def abstained(record: Record) -> bool:
     """Return True if the outcome is abstained or stopped, or the answer is empty or declines."""
-    return record["outcome"] in ("abstained", "stopped") or declines(answer_of(record))
+    return record["outcome"] in ("abstained", "stopped") or declines(bare_answer(record))
 
 
 def exact_match(answer: str, references: Sequence[str]) -> float:
@@ -117,12 +117,12 @@ def right(example: Example, record: Record) -> bool | None:
         return False
     if not example.references:
         return None
-    return not abstained(record) and right_answer(answer_of(record), example.references, example.question)
+    return not abstained(record) and right_answer(bare_answer(record), example.references, example.question)
 
 
 def draft_right(example: Example, record: Record) -> bool | None:
     """Apply `right` to the answer, or to the claims withheld in an abstention; None if there is no text or no label."""
-    text = answer_of(record)
+    text = bare_answer(record)
     if abstained(record):
         text = " ".join(said["text"] for said in record["said"])
     if declines(text) or (example.answerable is not False and not example.references):
@@ -130,7 +130,7 @@ def draft_right(example: Example, record: Record) -> bool | None:
     return example.answerable is not False and right_answer(text, example.references, example.question)
 
 
-def spans_of(example: Example) -> tuple[str, ...]:
+def gold_spans(example: Example) -> tuple[str, ...]:
     """Return the texts that identify gold passages: gold spans, and references of 1 to 8 tokens except a yes or no."""
     texts = [gold.text for gold in example.gold if gold.text and tokens(gold.text)]
     for reference in example.references:
@@ -147,7 +147,7 @@ def holds_gold(example: Example, text: str, source: str | None) -> bool | None:
     """
     if example.answerable is False:
         return False
-    spans = spans_of(example)
+    spans = gold_spans(example)
     if not spans:
         return None
     sourced = any(gold.source for gold in example.gold)
@@ -232,7 +232,7 @@ def score(example: Example, record: Record) -> Scores:
     Scores that compare words are None without references or for an unanswerable example. Scores of what was read are
     None unless the example is known to be answerable.
     """
-    declined, answer = abstained(record), answer_of(record)
+    declined, answer = abstained(record), bare_answer(record)
     references = () if example.answerable is False else example.references
     counts = 0.0 if declined else 1.0
     f1 = counts * token_f1(answer, references) if references else None

@@ -55,7 +55,7 @@ class Bin:
 
 
 @dataclass(frozen=True)
-class Calibration:
+class Reliability:
     """Bins, expected calibration error Σ n_b/n · |score_b - share_b|, and Brier score mean (score - label)²."""
 
     bins: tuple[Bin, ...]
@@ -212,14 +212,14 @@ def _aucs(labels: NDArray[np.bool_], scores: Floats, weights: Floats) -> Floats:
     return _over((positive * (below + negative / 2)).sum(axis=1), positive.sum(axis=1) * negative.sum(axis=1))
 
 
-def calibration(labels: Sequence[bool], scores: Numbers) -> Calibration:
+def reliability(labels: Sequence[bool], scores: Numbers) -> Reliability:
     """Make at most `MAX_BINS` bins of about equal count, with at least five scores each; equal scores share a bin."""
     order = np.argsort(np.asarray(scores, dtype=np.float64), kind="stable")
     points = np.asarray(scores, dtype=np.float64)[order]
     truth = np.asarray(labels, dtype=np.float64)[order]
     n = len(points)
     if not n:
-        return Calibration((), None, None, 0)
+        return Reliability((), None, None, 0)
     count = max(1, min(MAX_BINS, n // 5))
     # A cut moves to the end of the run of equal scores that it falls into.
     cuts = {int(np.searchsorted(points, points[n * part // count - 1], side="right")) for part in range(1, count + 1)}
@@ -228,7 +228,7 @@ def calibration(labels: Sequence[bool], scores: Numbers) -> Calibration:
         bins.append(Bin(float(points[start:end].mean()), float(truth[start:end].mean()), end - start))
         start = end
     error = sum(one.n * abs(one.score - one.share) for one in bins) / n
-    return Calibration(tuple(bins), error, float(((points - truth) ** 2).mean()), n)
+    return Reliability(tuple(bins), error, float(((points - truth) ** 2).mean()), n)
 
 
 def risk_coverage(confidence: Numbers, wrong: Sequence[bool], unanswered: int = 0) -> tuple[Point, ...]:

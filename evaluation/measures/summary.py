@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from evaluation.measures.statistics import NOTHING, Calibration, Difference, Estimate, Point
+from evaluation.measures.statistics import NOTHING, Difference, Estimate, Point, Reliability
 from evaluation.records import OURS
 
 Unit = Literal["share", "score", "count", "total", "seconds"]
@@ -148,7 +148,7 @@ class SystemSummary:
     n: int
     failed: int
     metrics: dict[str, Estimate]
-    calibration: dict[str, Calibration]
+    calibration: dict[str, Reliability]
     risk_coverage: tuple[Point, ...]
     relevance: tuple[Histogram, ...]
 
@@ -158,7 +158,7 @@ class SystemSummary:
 
 
 @dataclass(frozen=True)
-class Compared:
+class MetricDifference:
     """A system's metric minus the baseline's over common examples; in `RAG` over those for which both read passages."""
 
     system: str
@@ -208,7 +208,7 @@ class Summary:
     answerable: int
     unanswerable: int
     systems: tuple[SystemSummary, ...]
-    differences: tuple[Compared, ...] = ()
+    differences: tuple[MetricDifference, ...] = ()
     preferences: tuple[Preference, ...] = ()
     judge_agreement: float | None = None
     baseline: str = OURS

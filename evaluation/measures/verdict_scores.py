@@ -24,7 +24,7 @@ class Scored:
     kind: str = ""
 
 
-def graded(rows: Sequence[Row]) -> Iterator[Scored]:
+def scored_passages(rows: Sequence[Row]) -> Iterator[Scored]:
     """Yield the passages that were graded and can be labelled, with their kind, such as `GOLD`."""
     for row in rows:
         wrong = [rank for rank, seen in enumerate(row.record["seen"]) if is_gold(row.example, seen) is False]
@@ -63,7 +63,7 @@ def of_grades(rows: Sequence[Row], passages: Sequence[Scored]) -> dict[str, Esti
     }
 
 
-def supported(rows: Sequence[Row]) -> Iterator[Scored]:
+def scored_claims(rows: Sequence[Row]) -> Iterator[Scored]:
     """Yield the claims that have a support score, labelled by whether the draft is right."""
     for row in rows:
         label = draft_right(row.example, row.record)

@@ -73,17 +73,17 @@ def analysis(examples: Sequence[Example], records: Sequence[Record]) -> Analysis
             neither=outcomes.count((False, False)),
         )
 
-    kinds = {example.id: kinds_of(example, mine[example.id]) for example in shared}
+    kinds = {example.id: question_kinds(example, mine[example.id]) for example in shared}
     names = dict.fromkeys(pair for found in kinds.values() for pair in found.items())
     groups = [
         group(kind, what, (one for one in shared if kinds[one.id].get(kind) == what))
         for kind, what in sorted(names, key=lambda name: KINDS.index(name[0]))
     ]
     overall = group("all", "all questions", shared)
-    return Analysis(overall, groups, lines_of(overall, groups))
+    return Analysis(overall, groups, analysis_sentences(overall, groups))
 
 
-def kinds_of(example: Example, record: Record) -> dict[str, str]:
+def question_kinds(example: Example, record: Record) -> dict[str, str]:
     """Classify the question by its labels, its length, and what self-rag did with it."""
     words = len(example.question.split())
     relevant = sum(seen["relevant"] is True for seen in record["seen"])
@@ -103,7 +103,7 @@ def kinds_of(example: Example, record: Record) -> dict[str, str]:
     return kinds
 
 
-def lines_of(overall: Group, groups: Sequence[Group]) -> list[str]:
+def analysis_sentences(overall: Group, groups: Sequence[Group]) -> list[str]:
     """Write the counts as sentences: all questions, then the kinds with the greatest differences first.
 
     A kind is won or lost if the interval of self-rag's share lies above or below ½.

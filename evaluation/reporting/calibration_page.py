@@ -6,7 +6,7 @@ from core.markup import Html, tag
 from evaluation.calibrating import Calibrated, Measured, Trial
 from evaluation.measures.statistics import Estimate
 from evaluation.reporting.html_document import html_document, table_of_figures
-from evaluation.reporting.tables import shown, with_bounds
+from evaluation.reporting.tables import format_value, with_bounds
 
 ROWS = (
     ("log loss of the confidence", "log_loss"),
@@ -20,13 +20,13 @@ GUARANTEED = "Guaranteed with 90 % confidence"
 HELD_OUT = "After: by a fit and a cut made without the question's document. Brackets are 95 % bootstrap intervals."
 
 
-def rows(made: Calibrated) -> list[list[str]]:
+def measure_rows(made: Calibrated) -> list[list[str]]:
     """Return the header, and a row for each measure."""
     both = made.before, made.after
     return [["", "before", "after"], *([title, *(_value(one, name) for one in both)] for title, name in ROWS)]
 
 
-def sentences(made: Calibrated, trials: Sequence[Trial]) -> list[str]:
+def guarantee_sentences(made: Calibrated, trials: Sequence[Trial]) -> list[str]:
     """Return what the cut gives on all labels, and what is guaranteed or estimated of it."""
     answered = sum(one.at[made.cut].answered for one in trials)
     wrong = answered - sum(one.at[made.cut].right for one in trials)
@@ -41,14 +41,14 @@ def sentences(made: Calibrated, trials: Sequence[Trial]) -> list[str]:
     return said
 
 
-def page(name: str, made: Calibrated, trials: Sequence[Trial]) -> Html:
+def calibration_report(name: str, made: Calibrated, trials: Sequence[Trial]) -> Html:
     """Build the whole page."""
     title = f"Calibration for {name}"
-    head, *body = rows(made)
+    head, *body = measure_rows(made)
     return html_document(
         title,
         tag("h1", title),
-        *(tag("p", one) for one in sentences(made, trials)),
+        *(tag("p", one) for one in guarantee_sentences(made, trials)),
         table_of_figures(head, body),
         tag("p", HELD_OUT, class_="muted"),
         tag("h2", "What each cut gives"),
@@ -84,4 +84,4 @@ def cuts(made: Calibrated, trials: Sequence[Trial]) -> Html:
 
 def _value(one: Measured, name: str) -> str:
     value = getattr(one, name)
-    return with_bounds(value, "score") if isinstance(value, Estimate) else shown(value, "score")
+    return with_bounds(value, "score") if isinstance(value, Estimate) else format_value(value, "score")

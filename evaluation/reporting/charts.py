@@ -19,7 +19,7 @@ VERDICTS = {
 }
 
 
-def calibration(summary: Summary) -> list[Html]:
+def calibration_charts(summary: Summary) -> list[Html]:
     """Draw, for each verdict, the share that is true against the score: a point per bin, sized by its count."""
     panels = []
     for kind in KINDS:
@@ -42,7 +42,7 @@ def calibration(summary: Summary) -> list[Html]:
     return panels
 
 
-def risk_coverage(summary: Summary) -> list[Html]:
+def risk_coverage_charts(summary: Summary) -> list[Html]:
     """Draw the share wrong of the most confident answers against coverage; a marker stands for a system's answers."""
     with figure(480, 320) as (made, (axes,)):
         for number, system in reversed(list(enumerate(summary.systems))):

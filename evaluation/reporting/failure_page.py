@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from core.markup import Html, joined, marked, table, tag
+from core.markup import Html, highlight_quotes, joined, table, tag
 from core.passages import place_of
 from core.step_wording import spent
 from core.text import as_json, location
@@ -21,7 +21,7 @@ KINDS = {
 }
 
 
-def kinds_of(row: Row) -> list[str]:
+def failure_kinds(row: Row) -> list[str]:
     """Return the kinds of failure that a row shows; none if everything known about it is right."""
     example, scores = row.example, row.scores
     shown = {
@@ -40,7 +40,7 @@ def failures(examples: Sequence[Example], records: Sequence[Record]) -> Html:
 
 
 def _system(name: str, rows: list[Row]) -> Html:
-    found = {kind: [row for row in rows if kind in kinds_of(row)] for kind in KINDS}
+    found = {kind: [row for row in rows if kind in failure_kinds(row)] for kind in KINDS}
     counts = " · ".join(f"{KINDS[kind].lower()} {len(rows)}" for kind, rows in found.items() if rows)
     if not counts:
         return tag("p", tag("strong", name), f": no failures among {len(rows)} examples.")
@@ -120,7 +120,7 @@ def _passages(row: Row) -> Iterable[Html]:
             f"{rank} · {place_of(seen)} · {judged}{score} · ",
             tag("span", label, class_="gold" if label == "gold" else None),
         )
-        yield joined(line, tag("blockquote", marked(seen["text"], quotes)))
+        yield joined(line, tag("blockquote", highlight_quotes(seen["text"], quotes)))
 
 
 def _trace(decisions: Sequence[Mapping[str, Any]]) -> Html:

@@ -9,7 +9,7 @@ from core.files import FOLDER_MODE, replace_private
 from core.markup import Html, joined, table, tag
 from core.text import as_json
 from evaluation.measures.joined_rows import labelled_pairs
-from evaluation.measures.summary import BY_KEY, METRICS, Compared, Metric, Summary, SystemSummary
+from evaluation.measures.summary import BY_KEY, METRICS, Metric, MetricDifference, Summary, SystemSummary
 from evaluation.records import Dataset, Example, Judgements, Pair, Record
 from evaluation.reporting import charts as pictures
 from evaluation.reporting import tables
@@ -47,7 +47,7 @@ def write_report(
     """
     folder.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
     files = {
-        "report.html": page(dataset.name, examples, records, summary, judgements),
+        "report.html": evaluation_report(dataset.name, examples, records, summary, judgements),
         "records.csv": tables.records_csv(examples, records, judgements),
         "metrics.csv": tables.metrics_csv(summary),
         "summary.json": as_json(asdict(summary), indent=1),
@@ -57,7 +57,7 @@ def write_report(
     return [folder / name for name in files]
 
 
-def page(
+def evaluation_report(
     name: str,
     examples: Sequence[Example],
     records: Sequence[Record],
@@ -70,7 +70,7 @@ def page(
     counts += [f"{unknown} unlabelled"] if unknown else []
     lines = analysis(examples, records).lines
     systems = list(enumerate(summary.systems))
-    risk, quality = pictures.risk_coverage(summary), pictures.cost_quality(summary)
+    risk, quality = pictures.risk_coverage_charts(summary), pictures.cost_quality(summary)
     return html_document(
         f"Evaluation: {name}",
         tag("h1", f"Evaluation: {name}"),
@@ -115,13 +115,13 @@ def _figures(summary: Summary) -> Html:
 
 def _figure(metric: Metric, summary: Summary) -> Html:
     values = [one.value for system in summary.systems if (one := system[metric.key]).value is not None]
-    shown_values = {tables.shown(value, metric.unit) for value in values}
+    shown_values = {tables.format_value(value, metric.unit) for value in values}
     top = max(values, key=lambda value: metric.better * value, default=None) if metric.better else None
-    best = tables.shown(top, metric.unit) if top is not None else None
+    best = tables.format_value(top, metric.unit) if top is not None else None
     cells = []
     for system in summary.systems:
         one = system[metric.key]
-        value = tables.shown(one.value, metric.unit)
+        value = tables.format_value(one.value, metric.unit)
         strong = value == best and len(shown_values) > 1
         note = tag("small", f"{tables.bounds(one, metric.unit)} n {one.n}") if one.value is not None else None
         cells.append(tag("td", tag("b", value) if strong else value, note))
@@ -149,10 +149,10 @@ def _differences(summary: Summary) -> list[Html]:
     return [tag("p", note, class_="muted"), table(names, *body, class_="differences")]
 
 
-def _difference(one: Compared) -> Html:
+def _difference(one: MetricDifference) -> Html:
     metric, gap = BY_KEY[one.metric], one.difference
     cells = [
-        tables.shown(gap.value, metric.unit, sign=True),
+        tables.format_value(gap.value, metric.unit, sign=True),
         tables.bounds(gap, metric.unit, sign=True),
         tables.p_shown(gap.p),
         gap.n,
@@ -160,7 +160,7 @@ def _difference(one: Compared) -> Html:
     return row_of_figures(metric.title, cells, _reading(one))
 
 
-def _reading(one: Compared) -> Html:
+def _reading(one: MetricDifference) -> Html:
     """Name the better system if the interval excludes 0."""
     gap = one.difference
     if gap.value is None or gap.low is None or gap.high is None:
@@ -188,11 +188,16 @@ def _preferences(
 
 
 def _calibration(summary: Summary) -> list[Html]:
-    drawn = pictures.calibration(summary)
+    drawn = pictures.calibration_charts(summary)
     if not drawn:
         return []
     rows = [
-        (f"{system.name}, {kind}", tables.shown(one.error, "score"), tables.shown(one.brier, "score"), one.n)
+        (
+            f"{system.name}, {kind}",
+            tables.format_value(one.error, "score"),
+            tables.format_value(one.brier, "score"),
+            one.n,
+        )
         for system in summary.systems
         for kind, one in system.calibration.items()
     ]

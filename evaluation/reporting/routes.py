@@ -26,7 +26,7 @@ class Routed:
         return RIGHT if self.right else WRONG
 
 
-def routed(examples: Sequence[Example], records: Sequence[Record]) -> dict[str, list[Routed]]:
+def expected_routes(examples: Sequence[Example], records: Sequence[Record]) -> dict[str, list[Routed]]:
     """Return the questions with an expected route by system, for the systems that decide one."""
     found = {}
     for name, rows in rows_of(examples, records).items():
@@ -89,7 +89,7 @@ def _step(step: Mapping[str, Any]) -> str | None:
 def route_lists(examples: Sequence[Example], records: Sequence[Record]) -> list[Html]:
     """Return a table for each system that decides a route."""
     found = []
-    for name, lines in routed(examples, records).items():
+    for name, lines in expected_routes(examples, records).items():
         rows = (
             (
                 tag("td", one.mark, class_="number"),

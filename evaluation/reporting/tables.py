@@ -16,7 +16,7 @@ NONE = "–"
 FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠", "\t", "\r", "\n")
 
 
-def shown(value: float | None, unit: Unit, sign: bool = False) -> str:
+def format_value(value: float | None, unit: Unit, sign: bool = False) -> str:
     """Format a value with the digits that its unit deserves; a dash for None."""
     if value is None:
         return NONE
@@ -33,11 +33,11 @@ def shown(value: float | None, unit: Unit, sign: bool = False) -> str:
 def bounds(estimate: Estimate, unit: Unit, sign: bool = False) -> str:
     if estimate.low is None or estimate.high is None:
         return ""
-    return f"[{shown(estimate.low, unit, sign)}, {shown(estimate.high, unit, sign)}]"
+    return f"[{format_value(estimate.low, unit, sign)}, {format_value(estimate.high, unit, sign)}]"
 
 
 def with_bounds(estimate: Estimate, unit: Unit, sign: bool = False) -> str:
-    return f"{shown(estimate.value, unit, sign)} {bounds(estimate, unit, sign)}".rstrip()
+    return f"{format_value(estimate.value, unit, sign)} {bounds(estimate, unit, sign)}".rstrip()
 
 
 def p_shown(p: float | None) -> str:
@@ -86,7 +86,7 @@ def cost_rows(summary: Summary) -> list[list[str]]:
     rows = [["Cost, total", *(system.name for system in summary.systems), *(f"{a} ÷ {b}" for a, b in pairs)]]
     for metric in map(BY_KEY.__getitem__, RATIOS):
         total = BY_KEY[f"{metric.key}_total"]
-        totals = [shown(system[total.key].value, total.unit) for system in summary.systems]
+        totals = [format_value(system[total.key].value, total.unit) for system in summary.systems]
         rows.append([metric.title, *totals, *(with_bounds(ratios[name, metric.key], "score") for name, _ in pairs)])
     return rows if any(system.n for system in summary.systems) else []
 

@@ -11,7 +11,7 @@ from xml.etree.ElementTree import Element, ParseError, SubElement, TreeBuilder, 
 from core.text import clean
 from retrieval.documents.decode import stated_day
 from retrieval.documents.headings import stated_title
-from retrieval.documents.html import read_page
+from retrieval.documents.html import read_html
 from retrieval.documents.loaded import Loaded
 
 LARGEST = 64_000_000  # bytes of XML unpacked: parsed, they take twenty times that in memory
@@ -78,7 +78,7 @@ def text_only(parts: Mapping[str, Element]) -> io.BytesIO:
             if _local(root) in ("document", "footnotes", "endnotes", "comments"):
                 _drop_hidden(root, hidden)
                 _check_fields(root)
-                _mark_heads(root)
+                _mark_header_rows(root)
             archive.writestr(name, tostring(root))
     out.seek(0)
     return out
@@ -147,7 +147,7 @@ def _drop_hidden(root: Element, hidden_styles: frozenset[str]) -> None:
         parent[:] = kept
 
 
-def _mark_heads(root: Element) -> None:
+def _mark_header_rows(root: Element) -> None:
     """Mark the first row of a table as a header row, as Word marks repeated rows, if the style sets that row apart."""
     for table in root.iter():
         properties = table.find("{*}tblPr") if _local(table) == "tbl" else None
@@ -241,7 +241,7 @@ def read_docx(data: bytes) -> Loaded:
     except Exception as error:
         raise ValueError(_DAMAGED) from error
     count = itertools.count(1)
-    found = read_page(_NOTE.sub(lambda match: f"{match[1]}[{next(count)}] ", _BACK.sub("", page)))
+    found = read_html(_NOTE.sub(lambda match: f"{match[1]}[{next(count)}] ", _BACK.sub("", page)))
     core = parts.get("docProps/core.xml", Element("core"))
     title, *days = (core.findtext("{*}" + name) for name in ("title", "modified", "created"))
     return replace(found, title=found.title or stated_title(clean(title or "")), date=stated_day(*days))

@@ -100,7 +100,7 @@ _UNDERLINE = re.compile(r"([=\-`:.'\"~^_*+#])\1{2,}[ \t]*$")
 def _marked_headings(text: str, mark: re.Pattern[str], block_mark: re.Pattern[str]) -> Iterator[Heading]:
     """Yield the lines that begin with ``mark``, outside blocks such as listings, which ``block_mark`` opens or ends."""
     block = ""
-    for start, line in lines_of(text):
+    for start, line in lines_with_starts(text):
         if match := block_mark.match(line):
             block = "" if match[1] in (None, block) else block or match[1]
         elif not block and (match := mark.match(line)):
@@ -111,7 +111,7 @@ def rst_headings(text: str) -> Iterator[Heading]:
     """Yield the lines with an underline of punctuation at least as long; the first style seen is level 1, and so on."""
     levels: dict[tuple[str, bool], int] = {}
     older = before = (0, "")
-    for start, line in lines_of(text):
+    for start, line in lines_with_starts(text):
         mark, title = _UNDERLINE.match(line), before[1]
         overlined = older[1].rstrip() == line.rstrip()
         alone = overlined or not older[1].strip()
@@ -123,7 +123,7 @@ def rst_headings(text: str) -> Iterator[Heading]:
         older, before = before, (start, line)
 
 
-def lines_of(text: str) -> Iterator[tuple[int, str]]:
+def lines_with_starts(text: str) -> Iterator[tuple[int, str]]:
     """Yield the start of each line, and the line without its end."""
     start = 0
     for line in text.split("\n"):

@@ -91,7 +91,7 @@ def declared_encoding(data: bytes) -> str | None:
     return (match[1] or match[2]).decode("ascii", "ignore") if match else None
 
 
-def read_page(text: str) -> Loaded:
+def read_html(text: str) -> Loaded:
     """Read a page: with a blank line between paragraphs, each heading directly above its text, and one line per row.
 
     Raises ``ValueError``, whose message completes a sentence that begins with the file's name.
@@ -152,7 +152,9 @@ def _pieces(page: "Tag", names: ColumnNames | None = None) -> Iterator[str]:
             yield _CELL_LINE if in_cell and tag.name in _MARKS else _MARKS.get(tag.name, ("", ""))[1]
             open_tags.pop()
         elif isinstance(child, Tag):
-            if not _is_left_out(child, in_article > 0, text_ancestors) and not (names and id(child) in names.heads):
+            if not _is_left_out(child, in_article > 0, text_ancestors) and not (
+                names and id(child) in names.header_rows
+            ):
                 preformatted += child.name == "pre"
                 in_article += child.name in _ARTICLES
                 raised += child.name == "sup"

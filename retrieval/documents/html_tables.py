@@ -28,15 +28,15 @@ class ColumnNames:
     """The names of the columns of all tables below a tag; ``text_of`` gives a cell's visible text.
 
     Header rows are those in ``thead``, else the first rows of only ``th``, else a first row in bold, else a first row
-    of words above a column of numbers; ``heads`` are their ids. ``before`` maps the id of any other cell to the text to
-    write before the cell: first the cells of earlier rows that span this row, then ``column: ``.
+    of words above a column of numbers; ``header_rows`` are their ids. ``before`` maps the id of any other cell to the
+    text to write before the cell: first the cells of earlier rows that span this row, then ``column: ``.
     """
 
     def __init__(self, page: "Tag", text_of: Callable[["Tag"], str], is_hidden: Callable[["Tag"], bool]) -> None:
         self._text_of = text_of
         self._is_hidden = is_hidden
         self.before: dict[int, str] = {}
-        self.heads: set[int] = set()
+        self.header_rows: set[int] = set()
         self._left = MOST_ADDED
         self._texts: dict[int, str] = {}
         for table in page.find_all("table"):
@@ -49,13 +49,13 @@ class ColumnNames:
             return
         names = self._column_names(grid[:count])
         below = zip(rows[count:], grid[count:], strict=True)
-        said = dict(part for row, cells in below for part in self._said(row, cells, names))
-        self._left -= sum(map(len, said.values()))
+        prefixes = dict(part for row, cells in below for part in self._prefixes(row, cells, names))
+        self._left -= sum(map(len, prefixes.values()))
         if any(names) and self._left > 0:
-            self.heads.update(map(id, rows[:count]))
-            self.before |= said
+            self.header_rows.update(map(id, rows[:count]))
+            self.before |= prefixes
 
-    def _said(self, row: "Tag", cells: "Row", names: Sequence[str]) -> Iterator[tuple[int, str]]:
+    def _prefixes(self, row: "Tag", cells: "Row", names: Sequence[str]) -> Iterator[tuple[int, str]]:
         """Yield the id of each cell of a row, with the text to write before the cell."""
         if 1 < len(names) <= len(cells) and len(set(map(id, cells))) == 1:
             names = ()  # one cell across all columns is the title of the rows below
@@ -97,10 +97,10 @@ class ColumnNames:
             return False
         return any(all(_DIGIT.search(self._text(cell)) for cell in column) for column in zip(*below, strict=True))
 
-    def _column_names(self, heads: "Sequence[Row]") -> list[str]:
+    def _column_names(self, header_rows: "Sequence[Row]") -> list[str]:
         """Return a name for each column, which joins the cells of all header rows."""
-        names: list[list[str]] = [[] for _ in range(max(map(len, heads)))]
-        for row in heads:
+        names: list[list[str]] = [[] for _ in range(max(map(len, header_rows)))]
+        for row in header_rows:
             for column, cell in enumerate(row):
                 text = plain_title(self._text(cell))
                 if text and text not in names[column]:

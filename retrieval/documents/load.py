@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 from core.errors import EmptyDocument, NoTextError, UnreadableDocument
 from core.files import FileTooLargeError, NotRegularFileError, open_regular_descriptor, read_open
-from core.text import clean, path_text, shown
+from core.text import clean, path_text, shown_path
 from retrieval.documents.decode import decode, is_binary, stated_day
 from retrieval.documents.docx import read_docx
 from retrieval.documents.headings import BY_SUFFIX, Heading
-from retrieval.documents.html import declared_encoding, read_page
+from retrieval.documents.html import declared_encoding, read_html
 from retrieval.documents.loaded import Loaded
 from retrieval.documents.markdown import front_matter, read_markdown
 from retrieval.documents.pdf import read_pdf
@@ -74,7 +74,7 @@ _READERS: dict[str, Callable[[bytes], Loaded]] = {
     ),  # not cleaned before, which would end a line at a separator within a string
     **dict.fromkeys((".csv", ".tsv"), lambda data: Loaded(read_csv(_text_of(data)))),
     **dict.fromkeys(
-        (".html", ".htm", ".xhtml"), lambda data: with_cells(read_page(decode(data, declared_encoding(data))))
+        (".html", ".htm", ".xhtml"), lambda data: with_cells(read_html(decode(data, declared_encoding(data))))
     ),
     **dict.fromkeys((".md", ".markdown", ".mkd"), _markdown),
     **dict.fromkeys((".txt", ".text", ".log"), _plain),
@@ -108,7 +108,7 @@ def documents_of(path: Path, loaded: Loaded) -> "list[Document]":
     ]
 
 
-def read(path: Path) -> bytes:
+def read_regular_file(path: Path) -> bytes:
     """Return the bytes of a regular file, without blocking on a FIFO or device.
 
     Raises ``OSError`` for a file that cannot be opened, and ``UnreadableDocument`` for one too large or not regular.
@@ -125,7 +125,7 @@ def open_document(path: Path) -> int:
     try:
         return open_regular_descriptor(path, follow_links=False)
     except (NotRegularFileError, IsADirectoryError) as error:
-        raise UnreadableDocument(f"{shown(path.name)} is not a regular file: name a document.") from error
+        raise UnreadableDocument(f"{shown_path(path.name)} is not a regular file: name a document.") from error
 
 
 def read_opened(descriptor: int, path: Path) -> bytes:
@@ -137,16 +137,16 @@ def read_opened(descriptor: int, path: Path) -> bytes:
         return read_open(descriptor, path, LARGEST)
     except FileTooLargeError as error:
         raise UnreadableDocument(
-            f"{shown(path.name)} is larger than {LARGEST // 1_000_000} MB: split it into smaller files."
+            f"{shown_path(path.name)} is larger than {LARGEST // 1_000_000} MB: split it into smaller files."
         ) from error
 
 
-def parse(path: Path, data: bytes) -> Loaded:
+def parse_document(path: Path, data: bytes) -> Loaded:
     """Parse the bytes of a file; ``path`` gives its kind, and its name for messages.
 
     Raises ``EmptyDocument`` for a file without text, and ``UnreadableDocument`` for one that cannot be read.
     """
-    name = shown(path.name)
+    name = shown_path(path.name)
     if not data.strip():
         raise EmptyDocument(f"{name} is empty: put text into it, or leave it out.")
     try:

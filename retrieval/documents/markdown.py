@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from retrieval.documents.decode import MOST_ADDED, column_name, named_cells
-from retrieval.documents.headings import Heading, lines_of, plain_title
+from retrieval.documents.headings import Heading, lines_with_starts, plain_title
 
 _FRONT_MATTER = re.compile(r"\s*(---|\+\+\+)[ \t]*\n(.{0,20000}?)\n\1[ \t]*(?:\n|$)", re.S)  # YAML or TOML
 _TITLE = re.compile(r"""^title[ \t]*[:=][ \t]*(?:"([^"\n]*)"|'([^'\n]*)'|([^\n]*))""", re.M | re.I)
@@ -36,7 +36,7 @@ def _prose_lines(text: str) -> Iterator[tuple[int, str, bool]]:
     match = _FRONT_MATTER.match(text[:25_000])
     begin = match.end() if match else 0
     fence, comment = "", False
-    for start, line in lines_of(text):
+    for start, line in lines_with_starts(text):
         mark = None if comment else _FENCE.match(line)
         if start < begin:
             yield start, line, False
@@ -79,7 +79,7 @@ def _with_names(text: str) -> str:
     index = added = 0
     while index < len(lines):
         _, line, is_prose = lines[index]
-        names = _heads(line, lines[index + 1]) if is_prose and index + 1 < len(lines) else []
+        names = _header_cells(line, lines[index + 1]) if is_prose and index + 1 < len(lines) else []
         if not names:
             done.append(line)
             index += 1
@@ -98,7 +98,7 @@ def _with_names(text: str) -> str:
     return "\n".join(done)
 
 
-def _heads(line: str, below: tuple[int, str, bool]) -> Sequence[str]:
+def _header_cells(line: str, below: tuple[int, str, bool]) -> Sequence[str]:
     """Return the column names if ``line`` is the header of a table and ``below`` its delimiter row, else no names."""
     if "|" not in line or "-" not in below[1] or not below[2]:
         return []

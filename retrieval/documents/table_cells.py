@@ -7,7 +7,7 @@ from itertools import groupby
 from operator import itemgetter
 
 from retrieval.documents.decode import AFTER_NAME, BETWEEN_CELLS, LONGEST_NAME
-from retrieval.documents.headings import lines_of
+from retrieval.documents.headings import lines_with_starts
 from retrieval.documents.loaded import CELLS, Cell, Loaded, Section
 
 _FEWEST = 2  # cells of a row, and rows of a table; one cell alone is a row if other rows name its column
@@ -35,7 +35,9 @@ def _cells_of(section: Section) -> Iterator[Cell]:
     if BETWEEN_CELLS not in text:
         return
     headings = {text.rfind("\n", 0, one.start) + 1 for one in section.headings}
-    lines = [(bool(line.strip()) and start not in headings, _row(start, line)) for start, line in lines_of(text)]
+    lines = [
+        (bool(line.strip()) and start not in headings, _row(start, line)) for start, line in lines_with_starts(text)
+    ]
     named = {name for _, cells in lines if len(cells) >= _FEWEST for name in _names(text, cells)}
     row = 0
     for table, (_, block) in enumerate(groupby(lines, key=itemgetter(0))):

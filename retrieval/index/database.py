@@ -13,7 +13,7 @@ from filelock import FileLock, Timeout
 
 from core.errors import IndexBusy, IndexDamaged, RequestError
 from core.files import FILE_MODE, make_contents_private, make_private_folder, require_regular
-from core.text import shown
+from core.text import shown_path
 from retrieval.index import schema
 from retrieval.index.document_rows import migrate
 from retrieval.index.manifest import read_manifest
@@ -26,7 +26,7 @@ from retrieval.index.sqlite_files import (
     lock_holder,
     record_lock_holder,
     translated,
-    unwritable,
+    unwritable_folder,
 )
 from retrieval.store import WAIT
 
@@ -43,7 +43,7 @@ class Database:
     def __init__(self, folder: Path) -> None:
         """Open or create the database in ``folder``; bring an older one up to date, start over if it is damaged."""
         self.folder = folder
-        self.place = shown(folder)
+        self.place = shown_path(folder)
         self.notes: list[str] = []
         self._path = folder / NAME
         self._idle: list[sqlite3.Connection] = []  # `close` replaces the list
@@ -137,16 +137,16 @@ class Database:
             make_contents_private(self.folder)  # older versions left the permissions to the umask
             exists = self._path.exists()
         except OSError as error:
-            raise RequestError(unwritable(self.folder, error.strerror or str(error))) from error
+            raise RequestError(unwritable_folder(self.folder, error.strerror or str(error))) from error
         writable = os.access(self._path if exists else self.folder, os.W_OK)
         writable = writable and os.access(self.folder, os.W_OK | os.X_OK)
         if not writable and not exists:
-            raise RequestError(unwritable(self.folder, "permission denied"))
+            raise RequestError(unwritable_folder(self.folder, "permission denied"))
         return writable
 
     def _require_writable(self) -> None:
         if not self.writable:
-            raise RequestError(unwritable(self.folder, "it is read-only"))
+            raise RequestError(unwritable_folder(self.folder, "it is read-only"))
 
     def _create_if_empty(self) -> None:
         """Create the tables if there are none, and restore the roots from the manifest."""
@@ -186,7 +186,7 @@ class Database:
             objects = schema.objects_of(connection)
             meta = schema.get_meta(connection) if schema.has_meta_table(objects) else {}
         version = str(meta.get("format"))
-        if version == str(schema.BEFORE):
+        if version == str(schema.PREVIOUS_FORMAT):
             self._migrate()
             return
         if version.isdecimal() and len(version) <= _LONGEST_FORMAT and int(version) > FORMAT:
@@ -206,7 +206,9 @@ class Database:
                 "make it writable."
             )
         with self.only_writer(_MIGRATION_WAIT), self.writing() as connection:
-            if schema.get_meta(connection).get("format") == str(schema.BEFORE):  # else another process has done it
+            if schema.get_meta(connection).get("format") == str(
+                schema.PREVIOUS_FORMAT
+            ):  # else another process has done it
                 migrate(connection)
 
     @contextmanager

@@ -20,9 +20,9 @@ from retrieval.index.schema import set_meta as set_meta
 from retrieval.index.vector_rows import chunks, drop_spare_vectors, put_vector, vectors_of
 from retrieval.index.vector_rows import known_vectors as known_vectors
 from retrieval.index.vector_rows import put_spare_vectors as put_spare_vectors
-from retrieval.passage_columns import PassageColumns, columns_of, found_passage
+from retrieval.passage_columns import PassageColumns, columns_of, passage_document
 from retrieval.splitter import SplitSettings
-from retrieval.store import Contents, Made, Record, SplitFile
+from retrieval.store import Contents, FileRecord, Made, SplitFile
 from retrieval.unit_vectors import Vectors, text_hash
 
 MARK = "?"
@@ -39,12 +39,12 @@ def made_with(connection: sqlite3.Connection) -> Made:
     return Snapshot.of(connection).made
 
 
-def make_room_for(connection: sqlite3.Connection, embedding: str, dimension: int) -> None:
+def record_embedding(connection: sqlite3.Connection, embedding: str, dimension: int) -> None:
     """Record the embedding model of an index without passages, so that its vectors can be added."""
     set_meta(connection, embedding=embedding, dimension=dimension)
 
 
-def get_records(connection: sqlite3.Connection) -> dict[bytes, Record]:
+def get_records(connection: sqlite3.Connection) -> dict[bytes, FileRecord]:
     """Return every file's record, by path."""
     rows = connection.execute(
         "SELECT path, sha256, size, mtime_ns, status, reason, date, passages, id, seal "
@@ -52,7 +52,7 @@ def get_records(connection: sqlite3.Connection) -> dict[bytes, Record]:
     )
     records = {}
     for *values, seal in rows:
-        record = Record(*values)
+        record = FileRecord(*values)
         if not isinstance(record.path, bytes) or _record_seal(record) != seal:
             raise damaged()
         records[record.path] = record
@@ -94,7 +94,7 @@ def migrate(connection: sqlite3.Connection) -> None:
     The files are read again at the next sync. Until then their passages have no titles and headings, but can be found.
     Vectors and ids stay. Raises ``IndexDamaged`` if the schema or a checksum is wrong.
     """
-    if schema.objects_of(connection) != schema.expected_objects(schema.BEFORE):
+    if schema.objects_of(connection) != schema.expected_objects(schema.PREVIOUS_FORMAT):
         raise damaged()
     for statement in schema.UPGRADE:
         connection.execute(statement)
@@ -145,7 +145,7 @@ def get_passages(connection: sqlite3.Connection, ids: Sequence[int]) -> dict[int
             intact = intact and _passage_seal(*values) == seal
             if not intact or _seal(path, origin, status, reason, document_day) != document_seal:
                 raise damaged()
-            found[id_] = found_passage(id_, path, columns._replace(date=columns.date or document_day))
+            found[id_] = passage_document(id_, path, columns._replace(date=columns.date or document_day))
     return found
 
 
@@ -172,7 +172,7 @@ def _passage_seal(*values: object) -> int:
     return _seal(*(values if any(value is not None for value in values[-3:]) else values[:-3]))
 
 
-def _record_seal(record: Record) -> int:
+def _record_seal(record: FileRecord) -> int:
     """Return the checksum of a document's row, which leaves out the passage count."""
     return _seal(record.path, "file", record.status, record.reason, record.date)
 

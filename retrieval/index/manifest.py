@@ -54,7 +54,7 @@ def read_manifest(folder: Path) -> Manifest | None:
         return None
 
 
-def quoted(path: bytes) -> str:
+def percent_encoded(path: bytes) -> str:
     """Return the bytes of a path as text that ``urllib.parse.unquote_to_bytes`` reverses."""
     return quote(path, safe="/\\: ()[]{}@&=+$,;!'~")
 

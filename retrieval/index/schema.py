@@ -14,7 +14,7 @@ from core.errors import damaged
 from retrieval.store import Made, Roots, made_of
 
 FORMAT = 3
-BEFORE = FORMAT - 1  # the previous format, which is brought up to date
+PREVIOUS_FORMAT = FORMAT - 1  # the previous format, which is brought up to date
 
 WORDS = "text, title, heading, pairs, tokenize = 'porter unicode61'"  # of the keyword index
 

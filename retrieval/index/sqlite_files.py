@@ -12,7 +12,7 @@ from pathlib import Path
 
 from core.errors import IndexBusy, IndexDamaged, RequestError
 from core.files import NotRegularFileError, open_private, read_json, require_regular, write_private
-from core.text import one_line, shown
+from core.text import one_line, shown_path
 
 _COMPANIONS = ("-wal", "-shm", "-journal")
 _LONGEST = 256_000_000  # bytes of one value, which is read into memory at once
@@ -71,9 +71,9 @@ def translated(folder: Path) -> Iterator[None]:
     try:
         yield
     except (NotRegularFileError, IsADirectoryError) as error:
-        name = shown(Path(error.filename2 or error.filename).name)
+        name = shown_path(Path(error.filename2 or error.filename).name)
         raise RequestError(
-            f"{name} in the index folder {shown(folder)} is not a regular file: remove it, then try again."
+            f"{name} in the index folder {shown_path(folder)} is not a regular file: remove it, then try again."
         ) from error
     except OSError as error:
         raise RequestError(_unusable(folder, error.strerror or str(error))) from error
@@ -88,7 +88,9 @@ def translated(folder: Path) -> Iterator[None]:
                 "This Python's SQLite has no FTS5: install a Python that has it, such as python.org's."
             ) from error
         if code in BUSY_CODES:
-            raise IndexBusy(f"The index in {shown(folder)} is being written: wait a moment, then try again.") from error
+            raise IndexBusy(
+                f"The index in {shown_path(folder)} is being written: wait a moment, then try again."
+            ) from error
         if code in _UNWRITABLE_CODES:
             raise RequestError(_unusable(folder, str(error))) from error
         raise _damaged(folder, error) from error
@@ -99,10 +101,10 @@ def code_of(error: sqlite3.Error) -> int:
     return getattr(error, "sqlite_errorcode", 0) & 0xFF
 
 
-def unwritable(folder: Path, reason: str) -> str:
+def unwritable_folder(folder: Path, reason: str) -> str:
     """Return the message for a folder that cannot be written."""
     return (
-        f"The index folder {shown(folder)} cannot be written ({reason.lower()}): "
+        f"The index folder {shown_path(folder)} cannot be written ({reason.lower()}): "
         "free some space on its disk, or make the folder writable."
     )
 
@@ -110,12 +112,12 @@ def unwritable(folder: Path, reason: str) -> str:
 def _unusable(folder: Path, reason: str) -> str:
     """Return the message for a folder that became unusable after it was opened."""
     if os.path.isdir(folder):  # noqa: PTH112 - Path.is_dir raises without permission
-        return unwritable(folder, reason)
-    return f"The index folder {shown(folder)} cannot be found any more: put it back, or index its documents again."
+        return unwritable_folder(folder, reason)
+    return f"The index folder {shown_path(folder)} cannot be found any more: put it back, or index its documents again."
 
 
 def _damaged(folder: Path, error: Exception) -> IndexDamaged:
-    return IndexDamaged(f"The index in {shown(folder)} is damaged ({error}): index its documents again.")
+    return IndexDamaged(f"The index in {shown_path(folder)} is damaged ({error}): index its documents again.")
 
 
 _NAME = "writer.json"

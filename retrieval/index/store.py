@@ -103,7 +103,7 @@ class PassageStore(Store):
         if not self._keyword_index_checked and not keyword_index_is_intact(self.database.folder, snapshot):
             raise damaged()
         self._keyword_index_checked = True  # once: passages that it has lost would silently never be found
-        return _Found(snapshot, self.vectors, query, vector, self._fitting(snapshot, only, visible))
+        return _IndexCandidates(snapshot, self.vectors, query, vector, self._fitting(snapshot, only, visible))
 
     def _fitting(self, snapshot: Snapshot, only: Filter | None, visible: Visible | None) -> Ids | None:
         if not only and not visible:
@@ -113,7 +113,7 @@ class PassageStore(Store):
 
 
 @dataclass
-class _Found:
+class _IndexCandidates:
     """What the searches of one snapshot find for a question; see ``ranking.Candidates``."""
 
     snapshot: Snapshot

@@ -14,7 +14,7 @@ from retrieval.index.database import Database
 from retrieval.index.faiss_index import Ids, Index
 from retrieval.index.keyword_search import keyword_index_seal
 from retrieval.index.manifest import NAME as MANIFEST
-from retrieval.index.manifest import Manifest, Words, quoted, read_manifest, write_atomically
+from retrieval.index.manifest import Manifest, Words, percent_encoded, read_manifest, write_atomically
 from retrieval.index.manifest import Vectors as VectorsEntry
 from retrieval.index.schema import FORMAT, Reached, Snapshot, get_roots
 from retrieval.unit_vectors import Vectors
@@ -156,8 +156,8 @@ def save_derived(database: Database, vectors: VectorIndex, *, keywords_changed: 
         manifest = Manifest(
             format=FORMAT,
             index=snapshot.index,
-            roots={quoted(path): kind for path, kind in roots.kinds.items()},
-            follow_links=sorted(map(quoted, roots.followed)),
+            roots={percent_encoded(path): kind for path, kind in roots.kinds.items()},
+            follow_links=sorted(map(percent_encoded, roots.followed)),
             excluded=sorted(roots.excluded),
             vectors=entry,
             words=words,

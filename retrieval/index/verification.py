@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from core.errors import IndexDamaged, damaged
-from core.text import shown
+from core.text import shown_path
 from retrieval.index.database import Database
 from retrieval.index.document_rows import get_passages, get_records
 from retrieval.index.schema import Snapshot
@@ -54,7 +54,7 @@ def verify(
             save_derived(database, vectors)
         repairs.append(f"{fault}: it was made anew from the vectors in the database.")
     elif not intact:
-        problems.append(f"{fault}, and the folder is read-only: make {shown(database.folder)} writable.")
+        problems.append(f"{fault}, and the folder is read-only: make {shown_path(database.folder)} writable.")
     return VerifyReport(snapshot.passages, documents, repairs, problems)
 
 

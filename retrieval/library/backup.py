@@ -17,20 +17,20 @@ from pydantic import TypeAdapter
 
 from core.errors import RequestError
 from core.files import is_below, open_private
-from core.text import shown
-from retrieval.library.copying import Source, batches, content_of
-from retrieval.store import UPLOADS, Contents, KeptFiles, Made, Record, Roots, Upload, path_of
+from core.text import shown_path
+from retrieval.library.copying import CopySource, content_of, record_batches
+from retrieval.store import UPLOADS, Contents, FileRecord, KeptFiles, Made, Roots, Upload, path_of
 from retrieval.sync_report import Progress
 
 FORMAT = 3  # 2 had the size and hash of each member
 MANIFEST = "manifest.json"
 EXTRA = "threads.jsonl"
-RECORD = TypeAdapter(Record)
+RECORD = TypeAdapter(FileRecord)
 LARGEST_MANIFEST = 500_000_000  # bytes
 Place = tuple[int, int, int]  # where a document's passages are: the part, the line, and the row of their first vector
 
 
-def write_backup(source: Source, file: Path, extra: Sequence[str], progress: Progress | None = None) -> int:
+def write_backup(source: CopySource, file: Path, extra: Sequence[str], progress: Progress | None = None) -> int:
     """Write a library and the JSON lines ``extra`` (threads), whole or not at all; return the number of documents."""
     new = file.with_name(f".{file.name}.part")
     records = source.records()
@@ -39,7 +39,7 @@ def write_backup(source: Source, file: Path, extra: Sequence[str], progress: Pro
             os.fdopen(open_private(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb") as raw,
             zipfile.ZipFile(raw, "w", zipfile.ZIP_STORED, allowZip64=True) as archive,
         ):
-            for number, batch in enumerate(batches(records, progress)):
+            for number, batch in enumerate(record_batches(records, progress)):
                 _write_part(archive, number, batch, source.contents([record.id for record in batch]))
             uploads = _write_uploads(archive, source.uploads) if source.uploads else []
             archive.writestr(EXTRA, "".join(f"{line}\n" for line in extra))
@@ -66,12 +66,14 @@ def write_backup(source: Source, file: Path, extra: Sequence[str], progress: Pro
     return len(records)
 
 
-def _write_part(archive: zipfile.ZipFile, number: int, batch: list[Record], contents: Mapping[int, Contents]) -> None:
+def _write_part(
+    archive: zipfile.ZipFile, number: int, batch: list[FileRecord], contents: Mapping[int, Contents]
+) -> None:
     lines, rows = [], []
     for record in batch:
         passages, vectors = contents.get(record.id, ([], None))
         if len(passages) != record.passages:
-            raise RequestError(f"{shown(path_of(record.path).name)} changed while it was saved: back up again.")
+            raise RequestError(f"{shown_path(path_of(record.path).name)} changed while it was saved: back up again.")
         row = asdict(record) | {"path": _name(record.path), "id": 0}
         row["texts"] = [{"text": one.page_content, "metadata": one.metadata} for one in passages]
         lines.append(json.dumps(row))
@@ -94,11 +96,11 @@ def _write_uploads(archive: zipfile.ZipFile, files: KeptFiles) -> list[dict[str,
 
 
 class Backup(AbstractContextManager["Backup"]):
-    """A `Source` that reads a backup, after checking the whole file on opening; use it as a context manager."""
+    """A `CopySource` that reads a backup, after checking the whole file on opening; use it as a context manager."""
 
     def __init__(self, file: Path) -> None:
         """Check every member. Raises ``RequestError`` for a file that is no backup, incomplete, damaged or too new."""
-        self._shown = shown(file)
+        self._shown = shown_path(file)
         try:
             self._archive = zipfile.ZipFile(file)
         except FileNotFoundError:
@@ -129,7 +131,7 @@ class Backup(AbstractContextManager["Backup"]):
         excluded = set(self._manifest.get("excluded", ()))
         return Roots(kinds, {_path(name) for name in self._manifest["followed"]}, excluded=excluded)
 
-    def records(self) -> dict[bytes, Record]:
+    def records(self) -> dict[bytes, FileRecord]:
         return self._records
 
     def contents(self, documents: Collection[int]) -> dict[int, Contents]:
@@ -175,8 +177,8 @@ class Backup(AbstractContextManager["Backup"]):
             raise ValueError("checksum")
         return dict(manifest)
 
-    def _listed(self) -> tuple[dict[bytes, Record], dict[int, Place]]:
-        records: dict[bytes, Record] = {}
+    def _listed(self) -> tuple[dict[bytes, FileRecord], dict[int, Place]]:
+        records: dict[bytes, FileRecord] = {}
         places: dict[int, Place] = {}
         parts = sum(name.startswith("documents-") for name in self._archive.namelist())
         for part in range(parts):

@@ -10,10 +10,10 @@ import numpy as np
 
 from core.errors import IndexBusy, RequestError
 from core.files import is_below
-from core.text import shown
+from core.text import shown_path
 from retrieval.searching_store import Store
 from retrieval.splitter import SplitSettings
-from retrieval.store import UPLOADS, Contents, KeptFiles, Made, Record, Roots, SplitFile, Upload, Uploads, path_of
+from retrieval.store import UPLOADS, Contents, FileRecord, KeptFiles, Made, Roots, SplitFile, Upload, Uploads, path_of
 from retrieval.sync_report import Progress, TimeEstimate
 from retrieval.unit_vectors import Vectors, text_hash
 
@@ -21,14 +21,14 @@ MOST_FILES = 256  # at a time
 MOST_PASSAGES = 2_000  # at a time, or one document
 
 
-class Source(Protocol):
+class CopySource(Protocol):
     """A library to copy from, a store or a backup; the methods are those of `Store`."""
 
     @property
     def uploads(self) -> KeptFiles | None: ...
     def made(self) -> Made: ...
     def roots(self) -> Roots: ...
-    def records(self) -> dict[bytes, Record]: ...
+    def records(self) -> dict[bytes, FileRecord]: ...
     def contents(self, documents: Collection[int]) -> dict[int, Contents]: ...
 
 
@@ -48,7 +48,7 @@ class Copied:
 
 
 def copy_library(
-    source: Source, target: Store, progress: Progress | None = None, *, without: Collection[bytes] = ()
+    source: CopySource, target: Store, progress: Progress | None = None, *, without: Collection[bytes] = ()
 ) -> Copied:
     """Copy what the target lacks, and compare each copy with the source; the target's other documents stay.
 
@@ -78,18 +78,18 @@ def copy_library(
         records = {path: record for path, record in records.items() if path not in left_out | later}
         known = target.records()
         lacking = {path: record for path, record in records.items() if not _same(record, known.get(path))}
-        for batch in batches(lacking, progress):
+        for batch in record_batches(lacking, progress):
             _put(source, target, batch, known)
         target.settle()
-        _compare(source, target, records)
+        _require_same(source, target, records)
     passages = sum(record.passages for record in records.values())
     return Copied(len(lacking), len(records) - len(lacking), passages, missing, [path_of(path) for path in left_out])
 
 
-def batches(records: Mapping[bytes, Record], progress: Progress | None = None) -> Iterator[list[Record]]:
+def record_batches(records: Mapping[bytes, FileRecord], progress: Progress | None = None) -> Iterator[list[FileRecord]]:
     """Yield the records by path, some at a time, so that their passages fit into memory; report the progress."""
     estimate = TimeEstimate([(path_of(path), record.size) for path, record in records.items()], progress)
-    found: list[list[Record]] = []
+    found: list[list[FileRecord]] = []
     passages = done = 0
     for _, record in sorted(records.items()):
         passages += record.passages
@@ -108,7 +108,7 @@ def content_of(files: KeptFiles, path: bytes, upload: Upload) -> tuple[Upload, b
     """Return an upload with its bytes, even if it was replaced meanwhile. Raises ``IndexBusy`` if it was removed."""
     content = files.content(path)
     if content is None:
-        raise IndexBusy(f"{shown(path_of(path).name)} was removed while it was copied: copy again.")
+        raise IndexBusy(f"{shown_path(path_of(path).name)} was removed while it was copied: copy again.")
     return replace(upload, sha256=hashlib.sha256(content).hexdigest(), size=len(content)), content
 
 
@@ -134,18 +134,18 @@ def _add_roots(roots: Roots, target: Store, without: Collection[bytes]) -> list[
     return [path for path in files if not path.exists()]
 
 
-def _same(one: Record, other: Record | None) -> bool:
+def _same(one: FileRecord, other: FileRecord | None) -> bool:
     return other is not None and replace(one, id=0) == replace(other, id=0)
 
 
-def _put(source: Source, target: Store, records: Collection[Record], known: Mapping[bytes, Record]) -> None:
+def _put(source: CopySource, target: Store, records: Collection[FileRecord], known: Mapping[bytes, FileRecord]) -> None:
     contents = source.contents([record.id for record in records])
     vectors: dict[bytes, Vectors] = {}
     files = []
     for record in records:
         passages, rows = contents.get(record.id, ([], None))
         if len(passages) != record.passages:
-            raise IndexBusy(f"{shown(path_of(record.path).name)} changed while it was copied: copy again.")
+            raise IndexBusy(f"{shown_path(path_of(record.path).name)} changed while it was copied: copy again.")
         if rows is not None:
             vectors |= {text_hash(one.page_content): row for one, row in zip(passages, rows, strict=True)}
         old = known.get(record.path)
@@ -154,16 +154,16 @@ def _put(source: Source, target: Store, records: Collection[Record], known: Mapp
     target.put(files)
 
 
-def _compare(source: Source, target: Store, records: Mapping[bytes, Record]) -> None:
+def _require_same(source: CopySource, target: Store, records: Mapping[bytes, FileRecord]) -> None:
     """Raise ``RequestError`` unless the target has the same documents; vectors are compared in 16 bits a number."""
     found = target.records()
-    for batch in batches(records):
+    for batch in record_batches(records):
         contents = source.contents([record.id for record in batch])
         copies = target.contents([found[one.path].id for one in batch if one.path in found])
         for record in batch:
             copy = found.get(record.path)
             if not copy or not _same(record, copy) or not _equal(contents.get(record.id), copies.get(copy.id)):
-                raise RequestError(f"The copy of {shown(path_of(record.path).name)} is not the same: copy again.")
+                raise RequestError(f"The copy of {shown_path(path_of(record.path).name)} is not the same: copy again.")
 
 
 def _equal(one: Contents | None, other: Contents | None) -> bool:

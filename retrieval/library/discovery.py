@@ -20,7 +20,7 @@ GONE = "disappeared before it could be read"
 
 
 @dataclass(frozen=True)
-class Stamp:
+class FileStamp:
     """Size and modification time of a file, to detect a change without reading it."""
 
     size: int
@@ -28,14 +28,14 @@ class Stamp:
 
 
 @dataclass
-class Found:
+class DiscoveredFiles:
     """The documents found, by path, and what was skipped.
 
     ``skipped`` holds paths with the reason, ``missing`` the roots that are gone, ``links`` the missing roots that have
     become links, ``unlistable`` the folders that cannot be listed, ``outside`` the targets of links not followed.
     """
 
-    files: dict[bytes, Stamp] = field(default_factory=dict)
+    files: dict[bytes, FileStamp] = field(default_factory=dict)
     skipped: list[tuple[bytes, str]] = field(default_factory=list)
     missing: dict[bytes, str] = field(default_factory=dict)
     links: set[bytes] = field(default_factory=set)
@@ -60,13 +60,13 @@ class _Root:
 
 def find_documents(
     roots: Mapping[bytes, str], followed: Collection[bytes] = (), patterns: Collection[str] = ()
-) -> Found:
+) -> DiscoveredFiles:
     """Walk the roots; report each file once, under its real path; what fits one of ``patterns`` is skipped.
 
     Links to files are followed if they stay within their root, or if the root is in ``followed``. Links to folders
     are not followed: they may form cycles or lead to the whole disk.
     """
-    found, excluded = Found(), exclusion(patterns, roots)
+    found, excluded = DiscoveredFiles(), exclusion(patterns, roots)
     for root, kind in sorted(roots.items()):
         try:
             status = os.lstat(root)
@@ -86,7 +86,7 @@ def find_documents(
         elif kind == "folder" and stat.S_ISDIR(status.st_mode):
             _walk(_Root(root, real, root in followed, excluded), found)
         elif kind == "file" and stat.S_ISREG(status.st_mode):
-            found.files[root] = Stamp(status.st_size, status.st_mtime_ns)
+            found.files[root] = FileStamp(status.st_size, status.st_mtime_ns)
         else:
             found.missing[root] = kind
     found.files = dict(sorted(found.files.items()))
@@ -98,7 +98,7 @@ def is_system(path: bytes) -> bool:
     return any(is_below(path, folder) for folder in _SYSTEM_FOLDERS)
 
 
-def _walk(root: _Root, found: Found) -> None:
+def _walk(root: _Root, found: DiscoveredFiles) -> None:
     folders = [root.path]
     while folders:
         folder = folders.pop()
@@ -111,7 +111,7 @@ def _walk(root: _Root, found: Found) -> None:
             found.unlistable.append(folder)
 
 
-def _visit(entry: os.DirEntry[bytes], root: _Root, found: Found) -> bytes | None:
+def _visit(entry: os.DirEntry[bytes], root: _Root, found: DiscoveredFiles) -> bytes | None:
     """Record a file or why it is skipped, or return a folder to walk."""
     hidden = entry.name.startswith(b".")
     try:
@@ -130,7 +130,7 @@ def _visit(entry: os.DirEntry[bytes], root: _Root, found: Found) -> bytes | None
         found.skipped.append((entry.path, LINK_OUTSIDE))
         found.outside.add(path)
     else:
-        found.files[path] = Stamp(status.st_size, status.st_mtime_ns)
+        found.files[path] = FileStamp(status.st_size, status.st_mtime_ns)
     return None
 
 

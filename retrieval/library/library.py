@@ -15,7 +15,7 @@ from langchain_core.embeddings import Embeddings
 
 from core.errors import IndexDamaged, RequestError
 from core.files import is_below
-from core.text import shown
+from core.text import shown_path
 from retrieval.filters import Filter, Visible, exclusion
 from retrieval.index.store import PassageStore
 from retrieval.library.discovery import LINK_OUTSIDE, find_documents, is_system
@@ -116,7 +116,7 @@ class Library(AbstractContextManager["Library"]):
         uploads = self.store.uploads
         named = [one for one in uploads.stored() if is_below(one, path)] if uploads else []
         if not uploads or not named:
-            raise RequestError(f"Nothing was uploaded to {shown(os.fsdecode(path))}: index --list shows what was.")
+            raise RequestError(f"Nothing was uploaded to {shown_path(os.fsdecode(path))}: index --list shows what was.")
         for one in named:
             uploads.remove(one)
 
@@ -147,9 +147,9 @@ class Library(AbstractContextManager["Library"]):
                 known = {word, _pattern(word, roots)} & roots.excluded
                 if not known:
                     if reason := self.exclusion_of(os.path.realpath(word)):
-                        raise RequestError(f"{shown(word)} is {reason}: name that pattern.")
+                        raise RequestError(f"{shown_path(word)} is {reason}: name that pattern.")
                     raise RequestError(
-                        f"No pattern {shlex.quote(shown(word))} is excluded: index --list names those that are."
+                        f"No pattern {shlex.quote(shown_path(word))} is excluded: index --list names those that are."
                     )
                 taken |= known
             self.store.set_excluded(roots.excluded - taken, ())
@@ -290,22 +290,22 @@ def _root(path: str | Path) -> tuple[bytes, str]:
     """Return the real path of a new root, and whether it is a file or a folder."""
     real = os.path.realpath(path)
     if any(is_system(os.fsencode(form)) for form in (os.path.abspath(path), real)):  # noqa: PTH100 - keeps links
-        raise RequestError(f"{shown(path)} is a system path in /proc, /sys or /dev: name a document elsewhere.")
+        raise RequestError(f"{shown_path(path)} is a system path in /proc, /sys or /dev: name a document elsewhere.")
     try:
         mode = Path(real).stat().st_mode
     except (OSError, ValueError) as error:
-        raise RequestError(f"There is no file or folder {shown(path)}: check the path.") from error
+        raise RequestError(f"There is no file or folder {shown_path(path)}: check the path.") from error
     if stat.S_ISDIR(mode):
         return os.fsencode(real), "folder"
     if stat.S_ISREG(mode):
         return os.fsencode(real), "file"
-    raise RequestError(f"{shown(path)} is neither a file nor a folder: name one.")
+    raise RequestError(f"{shown_path(path)} is neither a file nor a folder: name one.")
 
 
 def _pattern(word: str, roots: Roots) -> str:
     """Return the pattern that a word stands for; a path that exists in the library matches itself alone."""
     if is_below(os.fsencode(word), UPLOADS):
-        raise RequestError(f"{shown(word)} is an upload: index --remove deletes it.")
+        raise RequestError(f"{shown_path(word)} is an upload: index --remove deletes it.")
     real = os.fsencode(os.path.realpath(word))
     if os.path.lexists(real) and any(is_below(real, root) for root in roots.kinds):
         word = glob.escape(real.decode("utf-8", "replace"))
@@ -316,7 +316,7 @@ def _require_documents(folder: bytes, followed: Collection[bytes]) -> None:
     found = find_documents({folder: "folder"}, followed)
     if found.files:
         return
-    name = shown(os.fsdecode(folder))
+    name = shown_path(os.fsdecode(folder))
     if any(reason == LINK_OUTSIDE for _, reason in found.skipped):
         raise RequestError(
             f"The folder {name} holds only links out of it: name what they lead to, or index it with --follow-links."
@@ -328,8 +328,8 @@ def _require_documents(folder: bytes, followed: Collection[bytes]) -> None:
 
 
 def _not_a_root(path: bytes, roots: Iterable[bytes]) -> str:
-    name = shown(os.fsdecode(path))
-    if folder := next((shown(os.fsdecode(root)) for root in roots if is_below(path, root)), ""):
+    name = shown_path(os.fsdecode(path))
+    if folder := next((shown_path(os.fsdecode(root)) for root in roots if is_below(path, root)), ""):
         return f"{name} is in the library with its folder {folder}: index --exclude leaves it out."
     return f"{name} is not in the library: name a file or folder that was added."
 
@@ -389,4 +389,6 @@ def library_folder(url: str, default: Path | None) -> Path:
     try:
         return Path(path.removeprefix("/") if path.startswith("/~") else path).expanduser()
     except RuntimeError as error:  # no such user
-        raise RequestError(f"SELFRAG_STORE names a home that is not known, {shown(path[1:])}: {_WRITE}.") from error
+        raise RequestError(
+            f"SELFRAG_STORE names a home that is not known, {shown_path(path[1:])}: {_WRITE}."
+        ) from error

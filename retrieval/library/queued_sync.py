@@ -28,7 +28,7 @@ def sync_by_queue(
     run = Sync(store, settings, progress)
     plan = queue_changes(store, queue, run, settings, seconds)
     if plan.changed or (store.uploads and store.writable and store.uploads.waiting()):
-        _read(store, queue, run, plan, progress, seconds)
+        _read_queued(store, queue, run, plan, progress, seconds)
     if plan.gone:
         with store.only_writer(seconds):
             run.remove_gone(plan)
@@ -76,7 +76,9 @@ def worker_name() -> str:
     return f"Process {os.getpid()} on {platform.node()[:20]}"
 
 
-def _read(store: Store, queue: FileQueue, run: Sync, plan: Plan, progress: Progress | None, seconds: float) -> None:
+def _read_queued(
+    store: Store, queue: FileQueue, run: Sync, plan: Plan, progress: Progress | None, seconds: float
+) -> None:
     """Read queued files until no file of this machine waits; add to the report what became of the plan's files."""
     files = [(path_of(path), plan.found.files[path].size) for path in plan.changed]
     estimate = TimeEstimate(files, progress)

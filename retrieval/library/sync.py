@@ -8,13 +8,13 @@ from datetime import UTC, datetime
 
 from core.errors import damaged
 from core.files import is_below, read_regular
-from core.text import shown
+from core.text import shown_path
 from retrieval.documents.load import LARGEST, documents_of
-from retrieval.library.discovery import Found, Stamp, find_documents
+from retrieval.library.discovery import DiscoveredFiles, FileStamp, find_documents
 from retrieval.sandbox.pool import Readers, Reading
 from retrieval.searching_store import Store
 from retrieval.splitter import SplitSettings, split
-from retrieval.store import UPLOADS, Record, Roots, SplitFile, path_of
+from retrieval.store import UPLOADS, FileRecord, Roots, SplitFile, path_of
 from retrieval.sync_report import Failure, Progress, Skipped, Status, SyncReport, TimeEstimate
 from retrieval.unit_vectors import BATCH
 
@@ -26,8 +26,8 @@ _RECENT = 2_000_000_000  # nanoseconds: a file this recent may change again with
 class Plan:
     """The work of a sync: ``changed`` files to read, ``gone`` ones to remove, ``touched`` ones with only a new time."""
 
-    found: Found
-    known: dict[bytes, Record]
+    found: DiscoveredFiles
+    known: dict[bytes, FileRecord]
     changed: list[bytes] = field(default_factory=list)
     gone: list[bytes] = field(default_factory=list)
     touched: list[bytes] = field(default_factory=list)
@@ -51,7 +51,7 @@ class Sync:
             raise damaged()  # removing a root removes its documents
         plan = Plan(find_documents(roots.kinds, roots.followed, roots.excluded), known)
         for path, stamp in plan.found.files.items():
-            _compare(path, stamp, plan)
+            _plan_file(path, stamp, plan)
         plan.gone = [path for path in known if path not in plan.found.files and not plan.found.is_unreachable(path)]
         return plan
 
@@ -84,7 +84,7 @@ class Sync:
         for file in pending:
             self.tell(file.record, known=file.record.path in plan.known)
 
-    def tell(self, record: Record, *, known: bool) -> None:
+    def tell(self, record: FileRecord, *, known: bool) -> None:
         """Add to the report what became of a file; ``known`` says that the index had the file before."""
         path = path_of(record.path)
         if record.status == "indexed":
@@ -126,18 +126,19 @@ class Sync:
         for root, kind in plan.found.missing.items():
             if root in plan.found.links:
                 report.notes.append(
-                    f"{shown(path_of(root))} has become a link, which is not followed: add what it leads to by name."
+                    f"{shown_path(path_of(root))} has become a link, which is not followed: add what it leads to by "
+                    "name."
                 )
             elif kind == "folder":
                 report.notes.append(
-                    f"The folder {shown(path_of(root))} cannot be found: its documents are kept as they were; "
+                    f"The folder {shown_path(path_of(root))} cannot be found: its documents are kept as they were; "
                     "remove it from the library if it is gone for good."
                 )
             elif root in plan.gone:
-                report.notes.append(f"The file {shown(path_of(root))} is gone: its passages were removed.")
+                report.notes.append(f"The file {shown_path(path_of(root))} is gone: its passages were removed.")
         for folder in plan.found.unlistable:
             report.notes.append(
-                f"The folder {shown(path_of(folder))} cannot be opened: its documents are kept as they were."
+                f"The folder {shown_path(path_of(folder))} cannot be opened: its documents are kept as they were."
             )
         report.passages = sum(record.passages for record in self._store.records().values())
         report.notes[:0] = self._store.database.notes
@@ -145,10 +146,10 @@ class Sync:
         return report
 
 
-def split_file(reading: Reading, stamp: Stamp, settings: SplitSettings, id_: int = 0) -> SplitFile:
+def split_file(reading: Reading, stamp: FileStamp, settings: SplitSettings, id_: int = 0) -> SplitFile:
     """Turn the outcome of reading a file into its record and passages; ``id_`` is the id of its old record, or 0."""
     same_size = reading.sha256 is None or reading.size == stamp.size
-    record = Record(
+    record = FileRecord(
         reading.path,
         sha256=reading.sha256,
         size=stamp.size if reading.sha256 is None else reading.size,
@@ -166,7 +167,7 @@ def split_file(reading: Reading, stamp: Stamp, settings: SplitSettings, id_: int
     return SplitFile(record, split(documents_of(path_of(reading.path), loaded), settings))
 
 
-def _compare(path: bytes, stamp: Stamp, plan: Plan) -> None:
+def _plan_file(path: bytes, stamp: FileStamp, plan: Plan) -> None:
     """Add a file to the plan, as changed, touched or unchanged since its record."""
     record = plan.known.get(path)
     if record is None:
@@ -198,7 +199,7 @@ def _is_elsewhere(path: bytes, roots: Roots) -> bool:
     return linked or any(is_below(path, root) for root in (UPLOADS, *roots.elsewhere))
 
 
-def _day(stamp: Stamp) -> str:
+def _day(stamp: FileStamp) -> str:
     """Return the day of a file's last change, in UTC, as 'YYYY-MM-DD'."""
     try:
         return datetime.fromtimestamp(stamp.mtime_ns / 1e9, UTC).date().isoformat()
@@ -206,6 +207,6 @@ def _day(stamp: Stamp) -> str:
         return "1970-01-01"
 
 
-def _is_reliable(stamp: Stamp) -> bool:
+def _is_reliable(stamp: FileStamp) -> bool:
     """True if the modification time is old enough that any later change must alter it."""
     return time.time_ns() - stamp.mtime_ns > _RECENT

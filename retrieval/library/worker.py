@@ -13,13 +13,13 @@ from typing import TypeVar
 
 from core.errors import IndexBusy, RequestError, StoreUnavailable
 from core.files import is_below
-from core.text import shown
-from retrieval.library.discovery import Stamp
+from core.text import shown_path
+from retrieval.library.discovery import FileStamp
 from retrieval.library.sync import split_file
 from retrieval.sandbox.pool import Readers, Reading
 from retrieval.searching_store import Store
 from retrieval.splitter import SplitSettings
-from retrieval.store import UPLOADS, FileQueue, Job, Record, SplitFile, path_of
+from retrieval.store import UPLOADS, FileQueue, FileRecord, Job, SplitFile, path_of
 from retrieval.unit_vectors import BATCH
 
 LEASE = 60.0  # seconds after which other processes may take the files of a process that ended
@@ -88,7 +88,7 @@ class Worker(AbstractContextManager["Worker"]):
         jobs = [job for job in jobs if job.deaths < MOST_DEATHS]
         paths = [self._readable(job, folder) for job in jobs]
         for job, reading in zip(jobs, self.readers.read(paths), strict=True):
-            yield job, split_file(_under_its_name(reading, job), Stamp(job.size, job.mtime_ns), self.settings)
+            yield job, split_file(_under_its_name(reading, job), FileStamp(job.size, job.mtime_ns), self.settings)
 
     def _readable(self, job: Job, folder: Path) -> bytes:
         """Return the path to read: the file's own, or that of a copy in ``folder`` if it was sent or uploaded.
@@ -168,15 +168,15 @@ def _under_its_name(reading: Reading, job: Job) -> Reading:
     """Return the outcome of reading a copy with the path and name of the file itself."""
     if reading.path == job.path:
         return reading
-    copy, name = (shown(path_of(path).name) for path in (reading.path, job.path))
+    copy, name = (shown_path(path_of(path).name) for path in (reading.path, job.path))
     return replace(reading, path=job.path, reason=reading.reason.replace(copy, name))
 
 
 def _given_up(job: Job) -> SplitFile:
     """Return a file as failed, but without a hash, so that the next sync tries it again: it may not be the cause."""
-    name = shown(path_of(job.path).name)
+    name = shown_path(path_of(job.path).name)
     reason = (
         f"{name} was given up, as {job.deaths} processes ended while they read it: index again, or look at the file."
     )
-    record = Record(job.path, size=job.size, mtime_ns=job.mtime_ns, status="failed", reason=reason)
+    record = FileRecord(job.path, size=job.size, mtime_ns=job.mtime_ns, status="failed", reason=reason)
     return SplitFile(record, [])

@@ -68,7 +68,7 @@ class Condition:
         self.narrowed = any((first, since, until))  # to some passages of the documents
         self.of_documents = documents is not None
         self.passages = int(sum(passages for _, _, passages in self._documents))
-        self.of_few = _FEW * self.passages <= sum(passages for _, _, passages in found)
+        self.is_selective = _FEW * self.passages <= sum(passages for _, _, passages in found)
         self.parameters = {"documents": documents, "first": first, "last": last, "since": since, "until": until}
 
     def count(self, connection: Connection, most: int) -> int:
@@ -99,7 +99,7 @@ class Condition:
         }
 
 
-class Found:
+class PostgresCandidates:
     """What the searches of one snapshot find for a question; see ``ranking.Candidates``."""
 
     def __init__(self, connection: Connection, question: str, vector: Vectors, only: Condition) -> None:
@@ -165,7 +165,7 @@ class Found:
             while estimated and waiting and sum(number for number, _ in (*together, waiting[0])) <= left:
                 together.append(waiting.pop(0))
             # One query finds what a query for each word finds; for few documents it is faster.
-            for words in [together] if only.of_few else [[one] for one in together]:
+            for words in [together] if only.is_selective else [[one] for one in together]:
                 found = self._with_words({word: weights[word] for _, word in words}, left)
                 for id_, weight in found:
                     sums[id_] += weight
@@ -184,7 +184,7 @@ class Found:
             "words": " | ".join(words),
             "left": None if only.of_documents else max(most, 1),
         }
-        statement = (_WITH_WORDS if only.of_few else _WITH_WORDS_OF_MANY).format(weight=f"({weight})::float8")
+        statement = (_WITH_WORDS if only.is_selective else _WITH_WORDS_OF_MANY).format(weight=f"({weight})::float8")
         return self._connection.execute(statement.encode(), parameters, binary=True).fetchall()
 
     def _ranked(self, ids: list[int], weights: dict[str, float], average: float) -> dict[int, float]:

@@ -66,7 +66,7 @@ class Database:
     def __init__(self, url: str, library: str) -> None:
         """Connect, and make or migrate the library's schema. Raises ``RequestError``, ``StoreUnavailable``."""
         self._parameters = parameters_of(url)
-        self.place = f"library '{one_line(library)}' {place_of(self._parameters)}"
+        self.place = f"library '{one_line(library)}' {database_name(self._parameters)}"
         self.notes: list[str] = []  # nothing is repaired unasked
         schema = schema_name(library)
         self._lock_key = lock_key("writer", schema)
@@ -232,7 +232,7 @@ def pool_of(parameters: dict[str, Any]) -> ConnectionPool[Connection]:
     )
 
 
-def place_of(parameters: dict[str, Any]) -> str:
+def database_name(parameters: dict[str, Any]) -> str:
     """Return the name of the database for messages."""
     host = parameters.get("host") or parameters.get("hostaddr") or "this machine"
     database = parameters.get("dbname") or parameters.get("user") or "its user's name"

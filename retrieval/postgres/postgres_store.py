@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 from core.errors import RequestError
 from retrieval.filters import Filter, Visible
 from retrieval.postgres import rows
-from retrieval.postgres.candidates import Condition, Found
+from retrieval.postgres.candidates import Condition, PostgresCandidates
 from retrieval.postgres.consistency import verify
 from retrieval.postgres.database import Connection, Database
 from retrieval.postgres.queue import PostgresQueue, owner
@@ -99,8 +99,8 @@ class PostgresStore(Store):
 
     def _candidates(
         self, connection: Connection, query: str, vector: Vectors, only: Filter | None, visible: Visible | None
-    ) -> Found:
-        return Found(connection, query, vector, Condition(connection, only, visible))
+    ) -> PostgresCandidates:
+        return PostgresCandidates(connection, query, vector, Condition(connection, only, visible))
 
     def has_fitting(self, filter: Filter, visible: Visible | None = None) -> bool:  # noqa: A002 - the stores' name
         with self.database.reading() as connection:

@@ -93,7 +93,7 @@ class PostgresQueue:
             connection.cursor().executemany(_PUT, values)
             queued_uploads = connection.execute(_PUT_UNREAD.encode()).rowcount
             if files or queued_uploads:
-                self._store.make_room(connection)
+                self._store.record_embedding(connection)
 
     def take(self, worker: str, most: int, lease: float, *, everywhere: bool) -> list[Job]:
         """Take up to ``most`` files that no worker has, the longest waiting first, and keep them for ``lease`` seconds.

@@ -10,11 +10,11 @@ from langchain_core.documents import Document
 from psycopg import sql
 
 from core.errors import RequestError
-from retrieval.passage_columns import PassageColumns, columns_of, found_passage
+from retrieval.passage_columns import PassageColumns, columns_of, passage_document
 from retrieval.postgres.database import Connection
 from retrieval.postgres.lexemes import tsvector_of
 from retrieval.splitter import SplitSettings
-from retrieval.store import Contents, Made, Record, SplitFile, made_of
+from retrieval.store import Contents, FileRecord, Made, SplitFile, made_of
 from retrieval.unit_vectors import Vectors, text_hash
 
 MARK = "%s"
@@ -86,12 +86,12 @@ def get_excluded(connection: Connection) -> set[str]:
     return set(json.loads(row[0])) if row else set()
 
 
-def get_records(connection: Connection) -> dict[bytes, Record]:
+def get_records(connection: Connection) -> dict[bytes, FileRecord]:
     """Return every file's record, by path."""
     rows = connection.execute(
         "SELECT path, sha256, size, mtime_ns, status, reason, date, passages, id FROM documents ORDER BY path"
     )
-    return {row[0]: Record(*row) for row in rows}
+    return {row[0]: FileRecord(*row) for row in rows}
 
 
 def put_files(connection: Connection, files: Sequence[SplitFile], vectors: Mapping[str, Vectors]) -> None:
@@ -134,7 +134,7 @@ def fold_frequencies(connection: Connection) -> None:
 def get_passages(connection: Connection, ids: Sequence[int]) -> dict[int, Document]:
     """Return passages by id; unknown ids are left out."""
     rows = connection.execute(f"{_PASSAGES} WHERE passages.id = ANY(%s)".encode(), (list(ids),))
-    return {id_: found_passage(id_, path, PassageColumns(*columns)) for id_, path, *columns in rows}
+    return {id_: passage_document(id_, path, PassageColumns(*columns)) for id_, path, *columns in rows}
 
 
 def get_contents(connection: Connection, documents: Collection[int]) -> dict[int, Contents]:
@@ -168,7 +168,7 @@ def put_spare_vectors(connection: Connection, vectors: Mapping[bytes, Vectors]) 
     connection.cursor().executemany("INSERT INTO spare_vectors VALUES (%s, %s) ON CONFLICT DO NOTHING", rows)
 
 
-def make_room_for(connection: Connection, embedding: str, dimension: int) -> None:
+def record_embedding(connection: Connection, embedding: str, dimension: int) -> None:
     """Record the embedding model of a library without passages, and set the length of its column of vectors."""
     if dimension > _LONGEST_KEPT:
         raise RequestError(f"PostgreSQL keeps vectors of up to {_LONGEST_KEPT:,} numbers, not {dimension:,}.")
@@ -206,7 +206,7 @@ def clear(connection: Connection, embedding: str, dimension: int, settings: Spli
     connection.execute("TRUNCATE passages, spare_vectors, frequencies, frequency_changes, queue")
     connection.execute("UPDATE documents SET passages = 0")
     read_again(connection, None)
-    make_room_for(connection, embedding, dimension)
+    record_embedding(connection, embedding, dimension)
     set_meta(connection, **asdict(settings))
 
 
@@ -224,7 +224,7 @@ def halfvec(vector: Vectors) -> str:
     return f"[{','.join(map(str, vector.tolist()))}]"
 
 
-def _put_record(connection: Connection, record: Record, passages: int) -> int:
+def _put_record(connection: Connection, record: FileRecord, passages: int) -> int:
     row: Any = connection.execute(
         "INSERT INTO documents (path, sha256, size, mtime_ns, status, reason, date, passages) "
         "VALUES (%s, %s, %s, %s, %s, %s, %s, %s) RETURNING id",

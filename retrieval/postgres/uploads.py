@@ -45,7 +45,7 @@ class PostgresUploads:
         """Store or replace an upload, and queue it for any machine, in one transaction."""
         sha256 = hashlib.sha256(content).hexdigest()
         with self._database.writing() as connection:
-            self._store.make_room(connection)
+            self._store.record_embedding(connection)
             connection.execute(_KEEP, (path, sha256, len(content), None, content))
             connection.execute(_QUEUE, (path,))
 

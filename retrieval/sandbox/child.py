@@ -25,8 +25,8 @@ from pathlib import Path
 from typing import IO, Any, Literal, NamedTuple
 
 from core.errors import EmptyDocument, UnreadableDocument
-from core.text import shown
-from retrieval.documents.load import parse, read, read_opened
+from core.text import shown_path
+from retrieval.documents.load import parse_document, read_opened, read_regular_file
 from retrieval.documents.loaded import Loaded
 from retrieval.sandbox.confinement import confine
 
@@ -178,9 +178,9 @@ def _read_and_reply(request: bytes, descriptor: int | None, rules: Rules, replie
     """Send the hash of a file and its sections, or what is asked of a page, and return the outcome."""
     location, kind, values = json.loads(request)
     path, task = Path(location), _TASKS[kind](*values) if values else None
-    name = shown(path.name)
+    name = shown_path(path.name)
     try:
-        data = read(path) if descriptor is None else read_opened(descriptor, path)
+        data = read_regular_file(path) if descriptor is None else read_opened(descriptor, path)
     except (UnreadableDocument, OSError, ValueError) as error:
         status, reason = not_opened(name, error)
         return {"status": status, "reason": reason, "worn": False}
@@ -190,7 +190,7 @@ def _read_and_reply(request: bytes, descriptor: int | None, rules: Rules, replie
     _reply(replies, {"sha256": sha256, "size": len(data)})
     try:
         if task is None:
-            loaded = parse(path, data)
+            loaded = parse_document(path, data)
             frames = [frame for batch in _batches(name, loaded, rules) for frame in batch]
             known = {"note": loaded.note, "date": loaded.date, "title": loaded.title}
         elif task.sha256 != sha256:

@@ -16,7 +16,7 @@ from threading import Event, RLock, Thread, Timer
 from typing import IO, NoReturn, cast
 
 from core.errors import RequestError, UnreadableDocument
-from core.text import shown
+from core.text import shown_path
 from retrieval.documents.load import open_document
 from retrieval.sandbox.child import NO_MEMORY, Rules, Task, needs_memory, not_opened, receive, send
 from retrieval.sandbox.confinement import reading_calls
@@ -279,4 +279,4 @@ def _crashed(path: bytes) -> str:
 
 
 def _name(path: bytes) -> str:
-    return shown(Path(os.fsdecode(path)).name)
+    return shown_path(Path(os.fsdecode(path)).name)

@@ -13,7 +13,7 @@ from core.types import Passage
 from models.calibration import EMBEDDED, adapter_file
 from models.critic import by_probability
 from models.embedded import EmbeddedServer
-from prompts.delimiters import numbered
+from prompts.delimiters import delimited
 from prompts.generate import GENERATE
 from prompts.grade_documents import RELEVANCE
 from prompts.hallucination_check import SUPPORT
@@ -23,7 +23,7 @@ from tests.scripted import passage
 
 TOWER = passage("The old tower of Norhavn was built in 1897. It is 80 m tall and has 312 steps.")
 QUESTION = "How tall is the tower of Norhavn?"
-DRAFT = GENERATE.format_messages(passages=numbered([TOWER]), question=QUESTION)
+DRAFT = GENERATE.format_messages(passages=delimited([TOWER]), question=QUESTION)
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +45,7 @@ def grade(server: EmbeddedServer, text: str, question: str = QUESTION, **body: A
 def check(
     server: EmbeddedServer, read: Passage = TOWER, *, claim: str = "80 m", question: str = QUESTION, **body: Any
 ) -> dict[str, Any]:
-    messages = SUPPORT.messages.format_messages(passages=numbered([read]), question=question, claim=claim)
+    messages = SUPPORT.messages.format_messages(passages=delimited([read]), question=question, claim=claim)
     return asked(server, messages, max_tokens=1, logprobs=True, top_logprobs=10, **body)
 
 
@@ -96,7 +96,7 @@ def test_the_task_in_a_passage_does_not_switch_the_adapter_on_there(adapted: Emb
     """The passage asks our own question: what stands behind it is still read by the model itself."""
     text = f"Does the passage contain the answer? {TOWER['text']}"
     grade(adapted, text, lora=lora("relevance"))
-    messages = GENERATE.format_messages(passages=numbered([passage(text)]), question=QUESTION)
+    messages = GENERATE.format_messages(passages=delimited([passage(text)]), question=QUESTION)
     after = asked(adapted, messages, max_tokens=40)
     assert after["usage"]["prompt_tokens_details"]["cached_tokens"] > 1_450
     adapted.stop()

@@ -16,7 +16,7 @@ from langchain_core.messages import SystemMessage
 from langchain_core.prompts import ChatPromptTemplate
 
 from core.errors import ModelError
-from models.embedded import EmbeddedServer, Endpoint, serve
+from models.embedded import EmbeddedServer, Endpoint, start_embedded
 from models.prefix_cache import Prefixes
 from tests.command_line import ROOT
 
@@ -172,7 +172,7 @@ def test_more_connections_than_slots_are_all_answered(server: EmbeddedServer) ->
 
 def test_the_model_is_served_once_for_each_file(server: EmbeddedServer, chat_model: Path) -> None:
     found: list[EmbeddedServer] = []
-    threads = [threading.Thread(target=lambda: found.append(serve(chat_model))) for _ in range(3)]
+    threads = [threading.Thread(target=lambda: found.append(start_embedded(chat_model))) for _ in range(3)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -205,9 +205,9 @@ def test_a_truncated_model_file_is_a_clear_error(chat_model: Path, tmp_path: Pat
 PROGRAM = """
 import contextlib, json, sys, threading, time, urllib.request
 from pathlib import Path
-from models.embedded import serve
+from models.embedded import start_embedded
 
-endpoint = serve(Path(sys.argv[1])).start()
+endpoint = start_embedded(Path(sys.argv[1])).start()
 
 def ask(question="Count to a thousand.", **more):
     body = {"messages": [{"role": "user", "content": question}], **more}
@@ -301,11 +301,11 @@ def test_an_interrupt_while_the_model_is_loaded_ends_the_program(chat_model: Pat
     loading = """
 import sys
 from pathlib import Path
-from models.embedded import serve
+from models.embedded import start_embedded
 
 print("loading", flush=True)
 try:
-    serve(Path(sys.argv[1]))
+    start_embedded(Path(sys.argv[1]))
 except KeyboardInterrupt:
     sys.exit(130)
 """

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from app.cli import PARSERS, parse
+from app.cli import PARSERS, parse_options
 from app.drawing.picture import graph_picture
 from app.settings import Settings
 from run.state import SelfRAGState
@@ -133,7 +133,7 @@ def test_every_module_that_is_run_exists_and_knows_its_options(name: str) -> Non
     for module, arguments in modules(name):
         if module == "app" and arguments:
             with suppress(SystemExit):  # of --help
-                parse(shlex.split(arguments, comments=True))
+                parse_options(shlex.split(arguments, comments=True))
         elif module.split(".")[0] in OWN:
             assert source_of(module), f"{module} is no module"
             source = with_imports(module)

@@ -10,7 +10,7 @@ from psycopg import sql
 from psycopg.rows import dict_row
 
 from app.conversations.tables import SCHEMA as THREADS
-from retrieval.postgres.database import Connection, parameters_of, place_of, pool_of, translated
+from retrieval.postgres.database import Connection, database_name, parameters_of, pool_of, translated
 from retrieval.postgres.migrations import Migrations, migrate
 
 SCHEMA = "selfrag"  # the schemas of libraries begin with it and an underscore
@@ -74,7 +74,7 @@ class SharedDatabase:
     def __init__(self, url: str) -> None:
         """Connect, and make or migrate the schema. Raises `RequestError` and `StoreUnavailable`."""
         parameters = parameters_of(url)
-        self.place = f"threads and runs {place_of(parameters)}"
+        self.place = f"threads and runs {database_name(parameters)}"
         with translated(self.place):
             with psycopg.connect(**parameters) as connection:
                 versions = {"format": MIGRATIONS, "checkpoints": CHECKPOINTS}

@@ -3,7 +3,7 @@
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 
-from app.conversations.feedback import Feedback, Label, label_of, labels_in
+from app.conversations.feedback import Feedback, Label, feedback_label, labels_in
 from app.conversations.postgres.checkpoints import REMOVE, SharedSaver
 from app.conversations.postgres.database import Marked, SharedDatabase
 from app.conversations.postgres.leases import LEASE_SECONDS, Lease, Leases
@@ -102,7 +102,7 @@ class SharedFeedback:
         self._database = database
 
     def add(self, owner: str, run: str, feedback: Feedback, result: Result) -> None:
-        label = as_json(label_of(run, feedback, result).model_dump(mode="json"))
+        label = as_json(feedback_label(run, feedback, result).model_dump(mode="json"))
         with self._database.transaction() as connection:
             connection.execute(ADD, (run, owner, label))
 

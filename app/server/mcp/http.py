@@ -39,7 +39,7 @@ class McpEndpoint:
         return self._sessions.run()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle one request, whose access `Guard` has checked before."""
+        """Handle one request, whose access `AccessMiddleware` has checked before."""
         if scope["method"] in ("GET", "HEAD"):  # a stream for messages that belong to no call: there are none
             answer = refusal(
                 "There is no stream of notifications: POST a message.", 405, headers={"Allow": "POST, DELETE"}

@@ -7,7 +7,7 @@ from langchain_core.documents import Document
 from pydantic import BaseModel, Field
 
 from app.results.result import FoundPassage, Result, ResultClaim, ResultUsage
-from app.server.names import named
+from app.server.names import without_paths
 from core.errors import RequestError
 from core.text import path_text, shortened
 from core.types import Citation, Conflict, Outcome, StopReason
@@ -114,11 +114,11 @@ def read_passage(library: Library, id_: str, visible: Visible | None) -> FetchRe
     return FetchResult(**known, before=around.before, text=text, after=around.after)
 
 
-def read_page(library: Library, source: str, page: int | None, visible: Visible | None) -> FetchResult:
+def fetch_page(library: Library, source: str, page: int | None, visible: Visible | None) -> FetchResult:
     """Return the text of a page, or of a document from its beginning. Raises `RequestError` where there is none."""
     known = listed(library, visible)
     wanted = path_text(source)
-    found = [one for one in known if wanted in (path := path_text(one.path), named(path, "source"))]
+    found = [one for one in known if wanted in (path := path_text(one.path), without_paths(path, "source"))]
     found = found or [one for one in known if path_text(one.path.name) == wanted]
     told = shortened(source, 200)
     if not found:

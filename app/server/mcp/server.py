@@ -22,7 +22,7 @@ from mcp_types import (
 from mcp_types import Tool as ListedTool
 from pydantic import ValidationError
 
-from app.server.names import named
+from app.server.names import without_paths
 from core.errors import SelfRAGError
 from core.text import as_json, clean, one_line, shortened
 from core.version import VERSION
@@ -63,7 +63,7 @@ def new_server(backend_of: Callable[[Context], Backend], writing: str | None = N
         steps = count(1)
 
         async def report(message: str) -> None:
-            message = named(message, "summary")
+            message = without_paths(message, "summary")
             await context.session.report_progress(next(steps), message=shortened(message, LONGEST_MESSAGE))
 
         backend = backend_of(context)
@@ -100,7 +100,7 @@ async def _called(tool: Tool, backend: Backend, given: dict[str, Any], report: R
     """Call a tool; an error is a result that says in a sentence what was wrong."""
     try:
         result = await tool.call(backend, tool.arguments.model_validate(given), report)
-        structured = named(result.model_dump(mode="json"))
+        structured = without_paths(result.model_dump(mode="json"))
         text = TextContent(type="text", text=as_json(structured))  # for clients that read no other
         return CallToolResult(content=[text], structured_content=structured)
     except ValidationError as error:
@@ -118,5 +118,5 @@ async def _called(tool: Tool, backend: Backend, given: dict[str, Any], report: R
 
 
 def _failed(sentence: str) -> CallToolResult:
-    text = shortened(named(one_line(sentence), "error"), LONGEST_ERROR)
+    text = shortened(without_paths(one_line(sentence), "error"), LONGEST_ERROR)
     return CallToolResult(content=[TextContent(type="text", text=text)], is_error=True)

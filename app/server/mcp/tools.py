@@ -17,12 +17,12 @@ from app.server.mcp.results import (
     FetchResult,
     ListedDocument,
     SearchResult,
+    fetch_page,
     found_passage,
     listed,
-    read_page,
     read_passage,
 )
-from app.server.names import entry_of
+from app.server.names import document_entry
 from app.server.runs import INTERNAL
 from app.server.service import AskOptions
 from core.errors import RequestError, SelfRAGError
@@ -150,7 +150,7 @@ async def fetch(backend: Backend, given: FetchArguments, _: Report) -> FetchResu
         found = await asyncio.to_thread(read_passage, library, as_text(given.passage_id), backend.visible)
     else:
         source = as_text(given.source or "")
-        found = await asyncio.to_thread(read_page, library, source, given.page, backend.visible)
+        found = await asyncio.to_thread(fetch_page, library, source, given.page, backend.visible)
     backend.record("read", documents=[found.source])
     return found
 
@@ -162,7 +162,7 @@ async def list_documents(backend: Backend, given: ListArguments, _: Report) -> D
     """
     sources = await asyncio.to_thread(listed, await backend.library(), backend.visible)
     part = sources[given.offset : given.offset + given.limit]
-    return DocumentList(documents=[ListedDocument(**entry_of(one)) for one in part], total=len(sources))
+    return DocumentList(documents=[ListedDocument(**document_entry(one)) for one in part], total=len(sources))
 
 
 async def verify_claim(backend: Backend, given: ClaimArguments, _: Report) -> VerifiedClaim:
@@ -191,7 +191,7 @@ async def add_documents(backend: LocalBackend, given: PathArguments, _: Report) 
     if not all(path.is_absolute() for path in paths):
         raise RequestError("A path is not whole: begin each with the root of the disk.")
     added = await backend.add(paths)
-    return DocumentList(documents=[ListedDocument(**entry_of(one)) for one in added], total=len(added))
+    return DocumentList(documents=[ListedDocument(**document_entry(one)) for one in added], total=len(added))
 
 
 async def upload_document(backend: ServedBackend, given: UploadArguments, _: Report) -> ListedDocument:

@@ -30,7 +30,7 @@ ROWS = [
 @pytest.fixture(autouse=True)
 def bare_report(monkeypatch: pytest.MonkeyPatch) -> None:
     """A report without its page, whose pictures take a second to draw; test_alone has it drawn."""
-    monkeypatch.setattr(report, "page", lambda *_: "a page")
+    monkeypatch.setattr(report, "evaluation_report", lambda *_: "a page")
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from langchain_core.messages import HumanMessage
 from app.compose import chat_of
 from app.settings import Settings
 from core.errors import ModelError, RequestError
-from models.chat import Chat, answer_of
+from models.chat import Chat, usable_text
 from models.connect import openai_chat, provider_chat
 from models.failures import TransientModelError
 from tests.integration.loopback import json_reply, loopback
@@ -119,7 +119,7 @@ async def test_a_key_within_a_reply_is_not_shown(message: dict[str, str]) -> Non
         reply = await chat.ask([HumanMessage("Why?")], roomy_budget(), max_tokens=50)
         await chat.aclose()
     try:
-        shown = answer_of(reply, chat.name, 50, chat.secrets)
+        shown = usable_text(reply, chat.name, 50, chat.secrets)
     except TransientModelError as refused:
         shown = str(refused)
     assert KEY not in shown

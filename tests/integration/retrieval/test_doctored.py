@@ -11,7 +11,7 @@ import pytest
 
 from core.errors import RequestError
 from retrieval.library import sync
-from retrieval.library.discovery import Found, find_documents
+from retrieval.library.discovery import DiscoveredFiles, find_documents
 from tests.integration.retrieval.conftest import ANSWER, Opener, best, run_sql
 from tests.unit.retrieval.fakes import BagOfWords
 
@@ -141,7 +141,7 @@ def test_a_document_that_is_exchanged_for_a_fifo_is_not_waited_for(
 ) -> None:
     path, text = docs / "a.txt", (docs / "a.txt").read_bytes()
 
-    def exchanged(*arguments: Any) -> Found:
+    def exchanged(*arguments: Any) -> DiscoveredFiles:
         path.unlink()
         path.write_bytes(text)
         found = find_documents(*arguments)

@@ -71,7 +71,7 @@ MISDEEDS = {
 def test_a_document_that_misbehaves_is_failed_and_the_next_is_read(tmp_path: Path, misdeed: str) -> None:
     statement, reason = MISDEEDS[misdeed]
     body = f"""
-        def parse(path, data):
+        def parse_document(path, data):
             if path.stem == "bad": {statement}
             return text(os.getpid())
     """
@@ -85,7 +85,8 @@ def test_a_document_that_misbehaves_is_failed_and_the_next_is_read(tmp_path: Pat
 
 
 def test_a_file_waits_for_a_module_that_is_not_installed(tmp_path: Path) -> None:
-    (reading,) = read(write(tmp_path / "d", ["a.txt"]), None, child(tmp_path, "def parse(path, data): import nowhere"))
+    body = "def parse_document(path, data): import nowhere"
+    (reading,) = read(write(tmp_path / "d", ["a.txt"]), None, child(tmp_path, body))
     assert reading.status == "unopened"
     assert reading.reason == "a.txt cannot be read without the module nowhere: install requirements.txt again."
 
@@ -94,7 +95,7 @@ def test_what_has_no_memory_left_to_answer_with_says_so_by_its_end(tmp_path: Pat
     body = """
         def fail(*_): raise MemoryError
         reader._failure = fail
-        def parse(path, data): raise MemoryError
+        def parse_document(path, data): raise MemoryError
     """
     (reading,) = read(write(tmp_path / "d", ["a.txt"]), None, child(tmp_path, body))
     assert reading.reason == "a.txt needs more than 2 GB of memory to read: split it, or leave it out."
@@ -102,7 +103,8 @@ def test_what_has_no_memory_left_to_answer_with_says_so_by_its_end(tmp_path: Pat
 
 def test_a_reader_that_hangs_ends_by_itself_when_its_parent_is_gone(tmp_path: Path) -> None:
     body = """
-        def parse(path, data): return text([signal.alarm(0), signal.getsignal(signal.SIGALRM) is signal.SIG_DFL])
+        def parse_document(path, data):
+            return text([signal.alarm(0), signal.getsignal(signal.SIGALRM) is signal.SIG_DFL])
     """
     (reading,) = read(write(tmp_path / "d", ["a.txt"]), ReadLimits(seconds=30), child(tmp_path, body))
     assert text(reading) == "[40, True]"
@@ -132,7 +134,7 @@ def test_a_reader_that_answers_nonsense_or_breaks_off_is_replaced(
             replies.flush()
             {then}
         reader._read_and_reply = reply
-        def parse(path, data): return text(os.getpid())
+        def parse_document(path, data): return text(os.getpid())
     """
     first, bad, last = read(write(tmp_path / "d", ["a.txt", "bad.txt", "b.txt"]), None, child(tmp_path, body))
     assert (bad.status, bad.reason) == ("failed", said)
@@ -142,7 +144,9 @@ def test_a_reader_that_answers_nonsense_or_breaks_off_is_replaced(
 
 def test_a_process_that_was_killed_while_idle_costs_no_file(tmp_path: Path) -> None:
     paths = write(tmp_path / "d", ["a.txt", "b.txt"])
-    with Readers(workers=1, command=child(tmp_path, "def parse(path, data): return text(os.getpid())")) as readers:
+    with Readers(
+        workers=1, command=child(tmp_path, "def parse_document(path, data): return text(os.getpid())")
+    ) as readers:
         (first,) = readers.read(paths[:1])
         os.kill(int(text(first)), signal.SIGKILL)
         (second,) = readers.read(paths[1:])
@@ -164,7 +168,7 @@ def test_a_process_that_ends_while_it_takes_a_file_costs_no_file(tmp_path: Path)
 
 def test_what_a_parser_prints_is_no_reply(tmp_path: Path) -> None:
     body = """
-        def parse(path, data):
+        def parse_document(path, data):
             print("x" * 9_000, flush=True)
             print("y", file=sys.stderr, flush=True)
             os.write(1, b"z")
@@ -177,7 +181,7 @@ def test_a_reader_can_do_little(tmp_path: Path) -> None:
     body = f"""
         import resource as r
         file = open({str(tmp_path / "written")!r}, "wb", buffering=0)  # before it is confined
-        def parse(path, data):
+        def parse_document(path, data):
             try: written = file.write(b"x")
             except OSError: written = 0
             limits = [r.getrlimit(one) for one in (r.RLIMIT_CORE, r.RLIMIT_FSIZE, r.RLIMIT_NOFILE, r.RLIMIT_NPROC)]
@@ -296,7 +300,7 @@ def test_a_file_without_permission_is_to_be_tried_again(tmp_path: Path) -> None:
 def test_the_hash_is_of_what_was_parsed_when_the_file_changes_meanwhile(tmp_path: Path) -> None:
     marks = Marks(tmp_path)
     body = """
-        def parse(path, data):
+        def parse_document(path, data):
             mark()
             while os.stat(path).st_size != 3: time.sleep(0.01)
             return really_parse(path, data)
@@ -353,7 +357,7 @@ def parent(tmp_path: Path, body: str, *, first: str = "", then: str = "") -> "su
 def busy(statement: str) -> str:
     """Return a reader that says its number for one file and does something endless with the next."""
     return f"""
-        def parse(path, data):
+        def parse_document(path, data):
             if path.stem == "b":
                 {statement}
             return text(os.getpid())

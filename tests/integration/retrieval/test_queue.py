@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from core.errors import IndexBusy, RequestError, StoreUnavailable
-from retrieval.documents.load import parse
+from retrieval.documents.load import parse_document
 from retrieval.library import queued_sync
 from retrieval.library import worker as worker_module
-from retrieval.library.discovery import Stamp
+from retrieval.library.discovery import FileStamp
 from retrieval.library.library import Library
 from retrieval.library.queued_sync import queue_changes
 from retrieval.library.sync import Sync, split_file
@@ -75,8 +75,8 @@ def split_text(library: Library, job: Job) -> Any:
     """The file of a job, read by a process that took it."""
     path = Path(job.path.decode())
     data = path.read_bytes()
-    reading = Reading(job.path, "read", sha256="0" * 64, size=len(data), loaded=parse(path, data))
-    return split_file(reading, Stamp(job.size, job.mtime_ns), library.settings)
+    reading = Reading(job.path, "read", sha256="0" * 64, size=len(data), loaded=parse_document(path, data))
+    return split_file(reading, FileStamp(job.size, job.mtime_ns), library.settings)
 
 
 def sources(library: Library) -> dict[str, int]:

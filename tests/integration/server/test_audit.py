@@ -21,7 +21,7 @@ from app.server import audit
 from app.server.accounts import Accounts
 from app.server.application import create_app
 from app.server.asking import ServerOptions
-from app.server.audit import Audit, verified
+from app.server.audit import Audit, verify_log
 from app.server.people import People, Quota
 from core.errors import RequestError
 from tests.integration.graph.sky import AIR, QUESTION
@@ -44,7 +44,7 @@ ASK = {"question": QUESTION, "mode": "always"}
 
 def entries(path: Path) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
-    verified(path, found.append)
+    verify_log(path, found.append)
     return found
 
 
@@ -239,7 +239,7 @@ async def test_what_an_agent_verifies_counts_with_its_tokens_also_if_it_fails_an
 KILLS = """
 import os, signal, sys, time
 from pathlib import Path
-from app.server.audit import Audit, verified
+from app.server.audit import Audit, verify_log
 
 path = Path(sys.argv[1])
 path.touch()
@@ -254,7 +254,7 @@ for _ in range(8):
     os.kill(writer, signal.SIGKILL)
     os.waitpid(writer, 0)
     entries = []
-    verified(path, entries.append)
+    verify_log(path, entries.append)
     print(len(entries))
 """
 

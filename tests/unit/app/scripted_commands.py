@@ -21,7 +21,7 @@ def enter_folder(
 
     ``support`` is its label of each claim, or the function that gives it. The report has no page.
     """
-    monkeypatch.setattr(report, "page", lambda *_: "whose pictures take a second to draw")
+    monkeypatch.setattr(report, "evaluation_report", lambda *_: "whose pictures take a second to draw")
     monkeypatch.chdir(folder)
     monkeypatch.setenv("SELFRAG_CHAT_MODEL", "scripted")
     (folder / "docs").mkdir()

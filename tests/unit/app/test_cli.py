@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from app import cli
-from app.cli import PARSERS, main, parse
+from app.cli import PARSERS, main, parse_options
 from app.commands.ask import filter_of
 from core.errors import ModelError, RequestError
 
@@ -24,7 +24,7 @@ from core.errors import ModelError, RequestError
     ],
 )
 def test_what_is_no_command_is_a_question(words: list[str], question: str) -> None:
-    options = parse(words)
+    options = parse_options(words)
     assert (options.command, options.question) == ("ask", [question])
 
 
@@ -33,12 +33,12 @@ def test_what_is_no_command_is_a_question(words: list[str], question: str) -> No
     [("./a.pdf", "a.pdf"), ("docs/../a.pdf", "a.pdf"), ("/x/docs/", "/x/docs"), ("*.pdf", "*.pdf"), (".", "{here}")],
 )
 def test_a_pattern_as_a_shell_completes_it(word: str, pattern: str) -> None:
-    assert parse(["why", "--source", word]).source == [pattern.format(here=Path.cwd())]
+    assert parse_options(["why", "--source", word]).source == [pattern.format(here=Path.cwd())]
 
 
 def test_days_in_the_wrong_order_are_named() -> None:
     with pytest.raises(RequestError, match=r"^--since 2024-01-01 is after --until 2023-12-31: swap them, or leave one"):
-        filter_of(parse("why --since 2024 --until 2023".split()))
+        filter_of(parse_options("why --since 2024 --until 2023".split()))
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_days_in_the_wrong_order_are_named() -> None:
 )
 def test_a_wrong_option_is_a_wrong_request(words: list[str]) -> None:
     with pytest.raises(RequestError, match="see python -m app --help"):
-        parse(words)
+        parse_options(words)
 
 
 def help_of(words: list[str], capsys: pytest.CaptureFixture[str]) -> str:
@@ -80,7 +80,7 @@ def test_help_fits_the_terminal_and_ends_with_an_example_that_can_be_run(
     assert lines[-2] == "example:"
     python, dash_m, app, *words = shlex.split(lines[-1])
     assert (python, dash_m, app) == ("python", "-m", "app")
-    assert parse(words).command == command
+    assert parse_options(words).command == command
 
 
 @pytest.mark.parametrize("command", PARSERS)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from app import libraries
-from app.libraries import SAMPLE, follow_own, library_to_ask, open_own, open_served, open_shared, tell
+from app.libraries import SAMPLE, follow_own, library_to_ask, open_own, open_served, open_shared, report_sync
 from app.settings import Settings
 from app.terminal.screen import Screen
 from core.errors import IndexBusy, RequestError
@@ -242,7 +242,7 @@ def test_a_library_that_holds_nothing_yet_is_waited_for_a_moment(
 
 def test_of_many_that_were_left_out_the_first_are_named(capsys: pytest.CaptureFixture[str]) -> None:
     failures = [Failure(Path(f"/d/{number}.txt"), f"{number}.txt is empty.") for number in range(30)]
-    tell(SyncReport(failed=failures[:10], empty=failures[10:], notes=["The folder /d/e is away."]), Screen())
+    report_sync(SyncReport(failed=failures[:10], empty=failures[10:], notes=["The folder /d/e is away."]), Screen())
     lines = capsys.readouterr().err.splitlines()
     assert lines[:2] == ["note: The folder /d/e is away.", "note: 0.txt was left out: 0.txt is empty."]
     assert lines[-1] == "note: 10 more were left out."

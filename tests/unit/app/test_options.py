@@ -3,18 +3,18 @@ from datetime import date
 
 import pytest
 
-from app.options import as_text, first_day, last_day, span
+from app.options import as_text, first_day, last_day, number_range
 
 
 @pytest.mark.parametrize(("word", "pages"), [("7", (7, 7)), ("3-5", (3, 5)), ("4-4", (4, 4)), ("1-100", (1, 100))])
 def test_a_span(word: str, pages: tuple[int, int]) -> None:
-    assert span(word) == pages
+    assert number_range(word) == pages
 
 
 @pytest.mark.parametrize("word", ["", "0", "0-3", "5-3", "-3", "3-", "3-5-7", "x", "1.5", " 3", "9" * 5000])
 def test_no_span(word: str) -> None:
     with pytest.raises(ArgumentTypeError, match="is no number such as 7 and no range such as 3-5"):
-        span(word)
+        number_range(word)
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 async def asked(*messages: AnyMessage) -> AnyMessage:
-    ended = await studio.chat_over(Models().rag()).ainvoke({"messages": list(messages)}, context=Context())
+    ended = await studio.chat_graph(Models().rag()).ainvoke({"messages": list(messages)}, context=Context())
     reply: AnyMessage = ended["messages"][-1]
     return reply
 

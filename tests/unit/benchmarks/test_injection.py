@@ -8,9 +8,9 @@ import pytest
 
 from benchmarks.injection import HOSTS, Attack, drawn, planted, raginject, shares, systems
 from benchmarks.own_documents import OwnDocuments, over
-from evaluation.record_store import Store
+from evaluation.record_store import RecordStore
 from evaluation.records import Record
-from evaluation.run import run
+from evaluation.run import run_systems
 from retrieval.splitter import SplitSettings
 from retrieval.store import Model
 from run.context import Context
@@ -82,9 +82,9 @@ async def asked(chosen: list[Attack], home: Path, generator: ScriptedGenerator, 
     documents = {attack.example.id: attack.documents for attack in chosen}
     own = OwnDocuments(documents, home, Model(BagOfWords(), "bag"), SplitSettings())
     scripted = replace(services(generator, ScriptedCritic(otherwise=otherwise)), retriever=own)
-    with Store(home / "injection.jsonl") as store:
+    with RecordStore(home / "injection.jsonl") as store:
         both = [over(one, own) for one in systems(scripted, Context())]
-        return await run(both, [attack.example for attack in chosen], store)
+        return await run_systems(both, [attack.example for attack in chosen], store)
 
 
 async def test_an_attack_is_read_as_data_and_succeeds_against_plain_alone_where_the_checks_stop_it(

@@ -1,6 +1,6 @@
 """Nothing that is not markup becomes markup."""
 
-from core.markup import Html, joined, marked, tag, text
+from core.markup import Html, highlight_quotes, joined, tag, text
 
 
 def test_text_is_escaped_once() -> None:
@@ -24,6 +24,6 @@ def test_an_element_of_a_str_method_is_no_markup() -> None:
 
 
 def test_quotes_are_marked_where_they_stand() -> None:
-    assert marked("a <b> c", ["<b>"]) == "a <mark>&lt;b&gt;</mark> c"
-    assert marked("abcdef", ["abc", "bcd", "abc", "x", ""]) == "<mark>abc</mark><mark>d</mark>ef"
-    assert marked("abcdef", ["abcd", "bc"]) == "<mark>abcd</mark>ef"
+    assert highlight_quotes("a <b> c", ["<b>"]) == "a <mark>&lt;b&gt;</mark> c"
+    assert highlight_quotes("abcdef", ["abc", "bcd", "abc", "x", ""]) == "<mark>abc</mark><mark>d</mark>ef"
+    assert highlight_quotes("abcdef", ["abcd", "bc"]) == "<mark>abcd</mark>ef"

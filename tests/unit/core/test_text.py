@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.text import as_json, clean, is_blank, one_line, path_text, shortened, shown
+from core.text import as_json, clean, is_blank, one_line, path_text, shortened, shown_path
 
 # Format characters that are printed: Arabic, Syriac and Kaithi signs before or round a number.
 PRINTED = {*range(0x600, 0x606), 0x6DD, 0x70F, 0x890, 0x891, 0x8E2, 0x110BD, 0x110CD}
@@ -109,6 +109,6 @@ def test_a_long_text_is_one_short_line() -> None:
 
 
 def test_the_name_of_a_file_is_not_taken_for_the_label_of_a_line() -> None:
-    assert shown("note: the lease.pdf") == "'note: the lease.pdf'"
-    assert shown("notes/12:30.md") == "notes/12:30.md"
+    assert shown_path("note: the lease.pdf") == "'note: the lease.pdf'"
+    assert shown_path("notes/12:30.md") == "notes/12:30.md"
     assert path_text("note: the\nlease.pdf") == "note: the lease.pdf"

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from evaluation.judging.criteria import CRITERIA
-from evaluation.records import Cost, Example, Opinion, Pair, Record, Said, Seen
+from evaluation.records import ClaimRecord, Cost, Example, Opinion, Pair, Record, Seen
 from evaluation.run import failed
 
 
@@ -15,9 +15,9 @@ def seen(text: str, relevance: float | None = None, source: str = "a.md", releva
     return Seen(text=text, source=source, page=None, row=None, similarity=None, relevance=relevance, relevant=judged)
 
 
-def said(text: str, score: float | None = None, label: str | None = None, quote: str | None = None) -> Said:
+def said(text: str, score: float | None = None, label: str | None = None, quote: str | None = None) -> ClaimRecord:
     judged = label if label is not None or score is None else "fully supported" if score >= 0.5 else "no support"
-    return Said(text=text, label=judged, score=score, quote=quote)
+    return ClaimRecord(text=text, label=judged, score=score, quote=quote)
 
 
 def cost(seconds: float = 1.0, read: int = 100, cached: int = 40) -> Cost:

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from core.errors import RequestError
-from evaluation.calibrating import CUTS, FOLDS, Said, Trial, calibrate, fit_of, folds, usable
+from evaluation.calibrating import CUTS, FOLDS, JudgedReply, Trial, fit_calibration, fit_of, folds, usable
 from evaluation.records import Example
 from models.calibration import Fit, Fits, expit, logit
 from run.context import Thresholds
 from tests.scripted import verdict
 
-NOTHING = Said(answered=False, right=False)
+NOTHING = JudgedReply(answered=False, right=False)
 
 
 def trials(n: int, *, slope: float = 1.0, intercept: float = 0.0, seed: int = 1, groups: int = 40) -> list[Trial]:
@@ -20,7 +20,7 @@ def trials(n: int, *, slope: float = 1.0, intercept: float = 0.0, seed: int = 1,
     for number in range(n):
         odds = float(dice.normal(0.5, 2.0))
         right = bool(dice.random() < expit(slope * odds + intercept))
-        said = Said(answered=True, right=right)
+        said = JudgedReply(answered=True, right=right)
         at = tuple(said if expit(odds) >= cut else NOTHING for cut in CUTS)
         references = ("yes",) if right or number % 2 else ()
         example = Example(str(number), "?", answerable=bool(references), references=references)
@@ -29,7 +29,7 @@ def trials(n: int, *, slope: float = 1.0, intercept: float = 0.0, seed: int = 1,
 
 
 def test_a_known_distortion_is_found_and_taken_back() -> None:
-    made = calibrate(trials(1_500, slope=2.5, intercept=-3.0))
+    made = fit_calibration(trials(1_500, slope=2.5, intercept=-3.0))
     assert made.slope == pytest.approx(2.5, rel=0.15)
     assert made.intercept == pytest.approx(-3.0, rel=0.15)
     assert made.better
@@ -37,30 +37,32 @@ def test_a_known_distortion_is_found_and_taken_back() -> None:
 
 
 def test_a_confidence_that_is_right_already_is_left_alone() -> None:
-    assert not calibrate(trials(60, seed=4)).better
+    assert not fit_calibration(trials(60, seed=4)).better
 
 
 def test_the_questions_of_one_document_are_told_apart_by_their_passages() -> None:
-    assert calibrate(trials(400, slope=2.5, intercept=-3.0, groups=1)).better
+    assert fit_calibration(trials(400, slope=2.5, intercept=-3.0, groups=1)).better
 
 
 def test_a_confidence_that_is_higher_for_wrong_answers_is_left_alone() -> None:
     """A falling scale would refuse the answers that the cut was measured on, and give the others."""
-    made = calibrate(trials(400, slope=-1.0))
+    made = fit_calibration(trials(400, slope=-1.0))
     assert made.slope < 0
     assert made.after.log_loss.value < made.before.log_loss.value
     assert not made.better
 
 
 def test_right_answers_above_and_wrong_ones_below_give_no_infinite_slope() -> None:
-    rows = [replace(one, at=(Said(answered=True, right=one.confidence > 0.5),) * len(CUTS)) for one in trials(40)]
+    rows = [
+        replace(one, at=(JudgedReply(answered=True, right=one.confidence > 0.5),) * len(CUTS)) for one in trials(40)
+    ]
     slope, intercept = fit_of(rows)
     assert 0 < slope < 50
     assert abs(intercept) < 50
 
 
 def test_verdicts_of_a_run_are_scaled_with_or_without_probabilities_and_the_cut_stays_where_it_was() -> None:
-    made = calibrate(trials(400, slope=0.5, intercept=1.0))
+    made = fit_calibration(trials(400, slope=0.5, intercept=1.0))
     base = Fits(support=Fit(intercept=0.3, coefficients={"log_odds": 0.7}))
     raw = verdict("fully supported", {"fully supported": 0.6, "partially supported": 0.2, "no support": 0.2})
     before = base.supported(raw)["probabilities"]
@@ -81,18 +83,18 @@ def test_verdicts_of_a_run_are_scaled_with_or_without_probabilities_and_the_cut_
 
 
 def test_the_guaranteed_cut_keeps_to_the_risk_where_the_labels_can_show_it() -> None:
-    kept = calibrate(trials(400, slope=1.5), risk=0.1).guarantee
+    kept = fit_calibration(trials(400, slope=1.5), risk=0.1).guarantee
     assert kept is not None
     assert kept.risk == kept.asked == 0.1
     assert kept.wrong / kept.answered < 0.1
-    few = calibrate(trials(60, slope=4.0), risk=0.02).guarantee
+    few = fit_calibration(trials(60, slope=4.0), risk=0.02).guarantee
     assert few is not None
     assert few.risk > few.asked == 0.02
 
 
 def test_no_cut_is_guaranteed_where_the_surest_answers_are_wrong() -> None:
     with pytest.raises(RequestError, match=r"sure to keep the share of wrong answers to 0\.10"):
-        calibrate(trials(500, slope=0.0), risk=0.1)
+        fit_calibration(trials(500, slope=0.0), risk=0.1)
 
 
 @pytest.mark.parametrize(
@@ -105,7 +107,7 @@ def test_no_cut_is_guaranteed_where_the_surest_answers_are_wrong() -> None:
 )
 def test_labels_on_which_nothing_can_be_fitted(given: list[Trial], said: str) -> None:
     with pytest.raises(RequestError, match=said):
-        calibrate(given)
+        fit_calibration(given)
 
 
 def test_a_document_is_in_one_fold_and_the_folds_are_alike() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from evaluation.comparison.compared_set import LEFT_OUT, sum_up
 from evaluation.comparison.comparison import Comparison
-from evaluation.comparison.overall import figures, sections
+from evaluation.comparison.overall import sections, summary_figures
 from evaluation.judging.saved_replies import Replies
 from evaluation.records import DISAGREED, FAILED, UNREADABLE, Example
 from models.failures import TransientModelError
@@ -94,7 +94,7 @@ def test_a_set_without_labels_or_references_says_so() -> None:
     text = text_of(one)
     assert "No question has a label or a reference: wins cannot be counted." in text
     assert "What to use when" not in text
-    assert [name for name, *_ in figures([one])][:2] == ["Questions", "Answered"]
+    assert [name for name, *_ in summary_figures([one])][:2] == ["Questions", "Answered"]
 
 
 def test_questions_that_failed_are_said_and_not_compared() -> None:

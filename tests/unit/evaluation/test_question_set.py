@@ -8,7 +8,7 @@ import pytest
 
 from core.errors import RequestError
 from evaluation.datasets import question_set as datasets
-from evaluation.datasets.question_set import load, name_of
+from evaluation.datasets.question_set import dataset_name, load
 from evaluation.records import Dataset, Example, Gold
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -207,19 +207,19 @@ def test_a_field_that_is_not_what_it_says_is_named_with_its_row(read: Any, field
     ],
 )
 def test_a_name_that_a_folder_can_have_is_kept(path: str, name: str) -> None:
-    assert name_of(Path(path)) == name
+    assert dataset_name(Path(path)) == name
 
 
 @pytest.mark.parametrize(
     "path", ["...jsonl", "..", ".", "/", "a\nb.jsonl", "a\x1b[31mb.json", "a\u202eb.json", f"{'é' * 130}.json"]
 )
 def test_a_name_that_no_folder_has_is_replaced_by_one_of_its_own(tmp_path: Path, path: str) -> None:
-    name = name_of(Path(path))
+    name = dataset_name(Path(path))
     assert name not in (".", "..")
     assert (tmp_path / name).resolve().parent == tmp_path.resolve()
     assert name.isprintable()
     (tmp_path / name).mkdir()
-    assert name == name_of(Path(path)) != name_of(Path("b" + path))
+    assert name == dataset_name(Path(path)) != dataset_name(Path("b" + path))
 
 
 def test_the_documents_of_a_set_are_relative_to_its_file(read: Any, tmp_path: Path) -> None:

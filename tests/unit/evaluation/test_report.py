@@ -13,8 +13,8 @@ from evaluation.measures.joined_rows import rows_of
 from evaluation.measures.metrics import summarise
 from evaluation.records import Dataset, Example, Gold, Judgements, Record
 from evaluation.reporting import charts
-from evaluation.reporting.failure_page import failures, kinds_of
-from evaluation.reporting.report import page, write_report
+from evaluation.reporting.failure_page import failure_kinds, failures
+from evaluation.reporting.report import evaluation_report, write_report
 from tests.unit.evaluation.sample_records import compared, example, record, said, seen
 
 EVIL = "<script>alert('x')</script>"
@@ -77,7 +77,7 @@ def shown(written: list[Path]) -> str:
 @pytest.fixture
 def _undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """No pictures, which take a second to draw."""
-    for picture in ("overview", "calibration", "risk_coverage", "cost_quality", "relevance"):
+    for picture in ("overview", "calibration_charts", "risk_coverage_charts", "cost_quality", "relevance"):
         monkeypatch.setattr(charts, picture, lambda *_: Html(""))
 
 
@@ -111,7 +111,7 @@ def test_ids_are_unique_and_references_lead_somewhere(shown: str) -> None:
 
 def test_each_failure_is_named_once_under_its_kind_with_what_there_is_to_read() -> None:
     found = rows_of(EXAMPLES, records())["self-rag"]
-    kinds = {key: kinds for key, row in found.items() if (kinds := kinds_of(row))}
+    kinds = {key: kinds for key, row in found.items() if (kinds := failure_kinds(row))}
     assert kinds == {"1": ["wrong", "misrouted"], "2": ["answered"], "3": ["abstained"], "4": ["misquoted"]}
     content = failures(EXAMPLES, records())
     for expected in ("Wrong answer (1)", "judged relevant 0.60", "not gold", "draft", "<mark>", "P(retrieve) 0.40"):
@@ -165,9 +165,9 @@ def test_the_page_says_when_it_wins_if_plain_was_asked_too() -> None:
     examples = [example("a", references=("the Seine",)), example("b", answerable=False)]
     ours = [record("a", "self-rag", answer="the Seine"), record("b", "self-rag", outcome="abstained", answer="")]
     plain = [record("a", "plain", answer="the Seine"), record("b", "plain", answer="the Rhine")]
-    shown = page("rivers", examples, [*ours, *plain], summarise(examples, [*ours, *plain]))
+    shown = evaluation_report("rivers", examples, [*ours, *plain], summarise(examples, [*ours, *plain]))
     assert "both are right on 1, self-rag alone on 1, plain alone on 0, neither on 0" in shown
-    assert "When it wins" not in page("rivers", examples, ours, summarise(examples, ours))
+    assert "When it wins" not in evaluation_report("rivers", examples, ours, summarise(examples, ours))
 
 
 @pytest.mark.usefixtures("_undrawn")
@@ -176,7 +176,9 @@ def test_the_page_has_the_rag_metrics_the_costs_and_what_the_judge_left_open() -
     made = [record("a", system, read=[seen("Paris lies on the Seine.")]) for system in ("self-rag", "plain")]
     pair = compared("a", "self-rag", "plain", None, None)
     judged = Judgements(pairs=[pair], asked=11, unanswered=2, reason=EVIL)
-    text = re.sub(r"<[^>]+>", " ", page("rivers", examples, made, summarise(examples, made, judged), judged))
+    text = re.sub(
+        r"<[^>]+>", " ", evaluation_report("rivers", examples, made, summarise(examples, made, judged), judged)
+    )
     for expected in (
         "both read",
         "self-rag ÷ plain",

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from evaluation.reporting.routes import path_line, route_lists, routed
+from evaluation.reporting.routes import expected_routes, path_line, route_lists
 from tests.unit.evaluation.sample_records import example, record
 
 DECIDE = {"node": "decide", "route": "retrieve", "verdict": {"label": "retrieve"}}
@@ -47,7 +47,7 @@ def test_systems_that_decide_and_questions_with_a_route_are_listed_and_escaped_o
     examples = [example("a", route="retrieve"), example("b", "</script><b>?", route="direct"), example("c")]
     records = [record(one.id, "self-rag", decisions=[DECIDE]) for one in examples]
     records += [record(one.id, "plain", decisions=[{"node": "generate"}]) for one in examples]
-    found = routed(examples, records)
+    found = expected_routes(examples, records)
     assert list(found) == ["self-rag"]
     assert [(line.question, line.mark) for line in found["self-rag"]] == [("Question a?", "✓"), ("</script><b>?", "✗")]
     html = "".join(route_lists(examples, records))

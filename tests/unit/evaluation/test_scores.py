@@ -5,11 +5,12 @@ import pytest
 from core.wording import WORDINGS
 from evaluation.measures.scores import (
     abstained,
-    answer_of,
+    bare_answer,
     containment,
     contains,
     draft_right,
     exact_match,
+    gold_spans,
     holds_gold,
     is_gold,
     precision_over_ranks,
@@ -17,7 +18,6 @@ from evaluation.measures.scores import (
     right,
     right_answer,
     score,
-    spans_of,
     token_f1,
     tokens,
 )
@@ -113,17 +113,17 @@ def test_abstained_by_outcome_or_by_words(changes: dict[str, Any], expected: boo
 
 def test_marks_and_citation_numbers_are_no_part_of_the_answer() -> None:
     marked = record(answer="It was Turing. [1] [not supported by the documents] In 1936. [2, 3]")
-    assert answer_of(marked) == "It was Turing. In 1936."
+    assert bare_answer(marked) == "It was Turing. In 1936."
     foreign = f"{WORDINGS['fr'].not_from_documents}C'est Turing.{WORDINGS['fr'].marks['unknown']}"
-    assert answer_of(record(answer=foreign)) == "C'est Turing."
+    assert bare_answer(record(answer=foreign)) == "C'est Turing."
     differing = f"In 1936.\n\n{WORDINGS['de'].disagree}\n- 1937 (lease.md p. 1)"
-    assert answer_of(record(answer=differing)) == "In 1936."
+    assert bare_answer(record(answer=differing)) == "In 1936."
     conditional = WORDINGS["es"].condition.format(condition="Salvo en 1937.")
     queried = WORDINGS["zh"].queried.format(sql="SELECT 1", rows=3, source="a.csv")
-    assert answer_of(record(answer=f"In 1936.\n\n{conditional}\n\n{queried}")) == "In 1936."
+    assert bare_answer(record(answer=f"In 1936.\n\n{conditional}\n\n{queried}")) == "In 1936."
     for wording in WORDINGS.values():
         meant = wording.meant.format(described="the head of it", name="Ida")
-        assert answer_of(record(answer=f"In 1936.\n\n{meant}")) == "In 1936."
+        assert bare_answer(record(answer=f"In 1936.\n\n{meant}")) == "In 1936."
 
 
 @pytest.mark.parametrize(
@@ -165,7 +165,7 @@ def test_gold_needs_the_source_and_the_span() -> None:
 
 def test_short_references_tell_gold_but_a_bare_yes_does_not() -> None:
     long = "one two three four five six seven eight nine"
-    assert spans_of(example(references=("Turing", "Yes.", long, "The"), gold=GOLD)) == ("Alan Turing", "Turing")
+    assert gold_spans(example(references=("Turing", "Yes.", long, "The"), gold=GOLD)) == ("Alan Turing", "Turing")
 
 
 @pytest.mark.parametrize(

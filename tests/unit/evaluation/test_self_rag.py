@@ -3,7 +3,7 @@ from typing import Any
 from core.errors import ModelError
 from core.types import Stop
 from evaluation.records import Example, Record
-from evaluation.self_rag import confidence_of, record_of, self_rag
+from evaluation.self_rag import confidence_of, record_of, self_rag_system
 from run.context import Context, Limits
 from tests.scripted import (
     ScriptedCritic,
@@ -45,7 +45,7 @@ async def ask(
     **settings: Any,
 ) -> Record:
     search = search or ScriptedRetriever(always=[document(AIR, similarity=0.8), SALT])
-    system = self_rag(services(writer, judge or critic(), search), Context(**settings))
+    system = self_rag_system(services(writer, judge or critic(), search), Context(**settings))
     return await system.ask(Example(id="1", question=question))
 
 
@@ -131,12 +131,12 @@ async def test_a_critic_that_is_gone_took_no_route() -> None:
 def test_a_fingerprint_depends_on_name_and_settings() -> None:
     made = services()
     prints = {
-        self_rag(made, context, name).fingerprint
+        self_rag_system(made, context, name).fingerprint
         for context in (Context(), Context(k=8), Context(limits=Limits(drafts=1)))
         for name in ("self-rag", "other")
     }
     assert len(prints) == 6
-    assert self_rag(made, Context()).fingerprint == self_rag(made, made.completed(None)).fingerprint
+    assert self_rag_system(made, Context()).fingerprint == self_rag_system(made, made.completed(None)).fingerprint
 
 
 def test_confidence_is_that_of_the_answer_where_there_is_one() -> None:

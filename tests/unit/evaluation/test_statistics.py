@@ -10,12 +10,12 @@ from evaluation.measures.statistics import (
     auc,
     auc_estimate,
     aurc,
-    calibration,
     difference,
     exact_share,
     mean,
     median,
     ratio,
+    reliability,
     risk_coverage,
 )
 
@@ -79,7 +79,7 @@ def test_the_permutation_of_ratios_exchanges_whole_examples() -> None:
 
 
 def test_calibration_by_hand() -> None:
-    found = calibration([False] * 4 + [True] + [True] * 5, [0.1] * 5 + [0.9] * 5)
+    found = reliability([False] * 4 + [True] + [True] * 5, [0.1] * 5 + [0.9] * 5)
     assert [(one.score, one.share, one.n) for one in found.bins] == [
         (pytest.approx(0.1), pytest.approx(0.2), 5),
         (pytest.approx(0.9), 1.0, 5),
@@ -89,11 +89,11 @@ def test_calibration_by_hand() -> None:
 
 
 def test_equal_scores_share_a_bin_and_bins_are_of_about_equal_count() -> None:
-    tied = calibration([True, False] * 25, [1.0] * 50)
+    tied = reliability([True, False] * 25, [1.0] * 50)
     assert [one.n for one in tied.bins] == [50]
-    spread = calibration([value > 0.5 for value in drawn(100)], drawn(100, 5))
+    spread = reliability([value > 0.5 for value in drawn(100)], drawn(100, 5))
     assert [one.n for one in spread.bins] == [10] * 10
-    assert [one.n for one in calibration([True] * 3, [0.1, 0.2, 0.3]).bins] == [3]
+    assert [one.n for one in reliability([True] * 3, [0.1, 0.2, 0.3]).bins] == [3]
 
 
 def test_risk_over_coverage_by_hand() -> None:
@@ -129,7 +129,7 @@ def test_without_enough_to_go_by_nothing_is_known_and_nothing_fails() -> None:
         assert (found.value, found.low, found.high, found.n) == (None, None, None, 0)
     assert difference(([], []), ([], [])).value is None
     assert difference(([0.0], [0.0]), ([1.0], [1.0])).p is None
-    assert (calibration([], []).bins, risk_coverage([], [])) == ((), ())
+    assert (reliability([], []).bins, risk_coverage([], [])) == ((), ())
 
 
 def test_a_difference_taken_the_other_way_round_swaps_its_bounds() -> None:

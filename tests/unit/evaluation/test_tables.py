@@ -9,11 +9,11 @@ from evaluation.measures.summary import RAG
 from evaluation.records import Judgements
 from evaluation.reporting.tables import (
     escape_formula,
+    format_value,
     metrics_csv,
     p_shown,
     rag_rows,
     records_csv,
-    shown,
     table_rows,
     tables_of,
 )
@@ -30,12 +30,12 @@ JUDGED = Judgements(faithfulness={("self-rag", "1"): 1.0, ("plain", "1"): 0.5, (
 
 
 def test_values_have_the_digits_of_their_unit_and_differences_a_sign() -> None:
-    assert shown(0.12345, "share") == "0.12"
-    assert shown(12.345, "seconds") == "12.3"
-    assert [shown(value, "count") for value in (0, 5.25, 1234.5)] == ["0", "5.2", "1,234"]
-    assert [shown(value, "total") for value in (0, 12.0, 1234.0)] == ["0", "12", "1,234"]
-    assert shown(None, "share") == "–"
-    assert [shown(gap, "share", sign=True) for gap in (0.123, -0.123, -0.001)] == ["+0.12", "−0.12", "0.00"]
+    assert format_value(0.12345, "share") == "0.12"
+    assert format_value(12.345, "seconds") == "12.3"
+    assert [format_value(value, "count") for value in (0, 5.25, 1234.5)] == ["0", "5.2", "1,234"]
+    assert [format_value(value, "total") for value in (0, 12.0, 1234.0)] == ["0", "12", "1,234"]
+    assert format_value(None, "share") == "–"
+    assert [format_value(gap, "share", sign=True) for gap in (0.123, -0.123, -0.001)] == ["+0.12", "−0.12", "0.00"]
     assert [p_shown(p) for p in (None, 0.0001, 0.04567)] == ["–", "< 0.001", "0.046"]
 
 

@@ -3,7 +3,7 @@ from collections.abc import Sequence
 import pytest
 from langchain_core.documents import Document
 
-from evaluation.written_labels import Withheld, Written, written
+from evaluation.written_labels import Withheld, Written, write_questions
 from tests.scripted import ScriptedGenerator, ScriptedRetriever, document, roomy_budget, services
 
 FERRY = "The ferry of Beham costs 12 crowns a person, runs from May to October, and carries bicycles without a charge."
@@ -18,7 +18,7 @@ async def write(
 ) -> tuple[Written, ScriptedGenerator]:
     generator = ScriptedGenerator(**scripts)  # type: ignore[arg-type]
     models = services(generator=generator.with_budget(roomy_budget()), retriever=ScriptedRetriever(always=found))
-    made = await written(models, map(document, passages), 4, lambda done, total: None)
+    made = await write_questions(models, map(document, passages), 4, lambda done, total: None)
     generator.done()
     return made, generator
 

@@ -3,7 +3,7 @@
 import pytest
 
 from core.types import Turn
-from grounding.follow_ups import LONGEST_FOLLOW_UP, joined, leaned_on, leans
+from grounding.follow_ups import LONGEST_FOLLOW_UP, join_follow_up, leaned_on, leans
 from tests.scripted import turn
 from tests.unit.retrieval.documents.processor_time import bounded
 
@@ -147,11 +147,11 @@ def test_no_text_takes_long(text: str) -> None:
     ],
 )
 def test_a_follow_up_is_joined_with_the_question_before_it(previous: str, follow_up: str, text: str) -> None:
-    assert joined(previous, follow_up) == text
+    assert join_follow_up(previous, follow_up) == text
 
 
 def test_a_joined_question_has_a_bounded_length_and_keeps_the_follow_up() -> None:
-    text = joined("How long is the notice period? " * 300, "And for tenants?")
+    text = join_follow_up("How long is the notice period? " * 300, "And for tenants?")
     assert len(text) < 450
     assert text.startswith("How long is")
     assert text.endswith("? And for tenants?")
@@ -197,5 +197,5 @@ def test_a_chain_of_follow_ups_does_not_grow() -> None:
     turns = [turn(LEASE)]
     for number in range(30):
         question = f"And in case {number}?"
-        turns.append(turn(question, standalone=joined(leaned_on(turns), question)))
+        turns.append(turn(question, standalone=join_follow_up(leaned_on(turns), question)))
     assert turns[-1]["standalone"] == f"{LEASE} And in case 28? And in case 29?"

@@ -4,7 +4,7 @@ import pytest
 
 from core.types import Passage, Quote
 from grounding.claims import statements, with_lead_in
-from grounding.quotes import LONGEST_QUOTE, find_quote, find_second_quote, missing_facts, spans_of
+from grounding.quotes import LONGEST_QUOTE, find_quote, find_second_quote, missing_facts, quotable_spans
 from tests.scripted import passage
 
 LEASE = passage(
@@ -60,10 +60,10 @@ def test_of_equal_spans_the_earlier_passage_is_quoted() -> None:
 
 def test_two_sentences_are_quoted_together_only_while_they_are_short() -> None:
     long = "word " * (LONGEST_QUOTE // 5) + "end."
-    assert all(end - start <= LONGEST_QUOTE for start, end in spans_of(f"Short one. {long}")[2:])
-    assert len(spans_of("One is. Two are. Three be.")) == 5
-    assert spans_of("One is. Two are.") == [(0, 7), (8, 16), (0, 16)]
-    *_, last = spans_of(f"{long} One is. Two are.")
+    assert all(end - start <= LONGEST_QUOTE for start, end in quotable_spans(f"Short one. {long}")[2:])
+    assert len(quotable_spans("One is. Two are. Three be.")) == 5
+    assert quotable_spans("One is. Two are.") == [(0, 7), (8, 16), (0, 16)]
+    *_, last = quotable_spans(f"{long} One is. Two are.")
     assert last[1] - last[0] == len("One is. Two are."), "also far into a text"
 
 

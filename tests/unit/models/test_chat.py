@@ -12,7 +12,7 @@ from langchain_core.messages import AIMessage, HumanMessage
 
 from core.errors import ModelError
 from core.types import no_usage
-from models.chat import Chat, answer_of, text_of
+from models.chat import Chat, text_of, usable_text
 from models.failures import Remedies, TransientModelError, UnusableRequestError, classify
 from models.usage import NodeBudget
 from tests.integration.hasty import hasty  # noqa: F401
@@ -73,7 +73,7 @@ async def test_a_call_that_never_reached_a_server_costs_nothing(failure: Excepti
         await ask(model, budget)
     assert len(model.calls) == attempts
     assert budget.spent == no_usage()
-    assert budget.total.held_calls == budget.total.held_tokens == budget.made == 0
+    assert budget.total.held_calls == budget.total.held_tokens == budget.calls == 0
 
 
 @pytest.mark.parametrize(
@@ -204,10 +204,10 @@ REFUSED = AIMessage("", additional_kwargs={"refusal": "I cannot\nhelp. " + "x" *
 )
 def test_what_is_no_answer_is_a_failure_of_this_call(message: AIMessage, said: str | None) -> None:
     if said is None:
-        assert answer_of(message, "the model", 7) == message.text
+        assert usable_text(message, "the model", 7) == message.text
         return
     with pytest.raises(TransientModelError, match=said) as error:
-        answer_of(message, "the model", 7)
+        usable_text(message, "the model", 7)
     assert "\n" not in str(error.value)
     assert len(str(error.value)) < 300
 

@@ -10,7 +10,7 @@ import pytest
 from core.errors import ModelError
 from models.connect import openai_chat
 from models.failures import TransientModelError
-from models.http_limits import BoundedStream, Guard, clients_of
+from models.http_limits import BoundedStream, ExchangeLimits, clients_of
 
 LIBRARIES = pytest.mark.parametrize("library", [httpx, httpx2])
 
@@ -83,11 +83,11 @@ async def test_a_reply_without_end_ends_even_where_no_time_out_is_noticed() -> N
 @pytest.mark.parametrize("status", [200, 500])
 async def test_every_client_is_bounded(library: Any, status: int) -> None:
     async with library.AsyncClient(transport=answering(library, status)) as client:
-        Guard(60, 1000).attach(client)
+        ExchangeLimits(60, 1000).attach(client)
         with pytest.raises(TransientModelError, match="longer than 1,000 bytes"):
             await client.post("http://host/")
     with library.Client(transport=answering(library, status)) as client:
-        Guard(60, 1000).attach(client)
+        ExchangeLimits(60, 1000).attach(client)
         with pytest.raises(TransientModelError, match="longer than 1,000 bytes"):
             client.post("http://host/")
 
@@ -96,7 +96,7 @@ async def test_every_client_is_bounded(library: Any, status: int) -> None:
 @pytest.mark.parametrize("encoding", ["gzip", "gzip, gzip", "identity, BR", "zstd", "deflate", "odd"])
 def test_a_compressed_reply_is_not_read(library: Any, encoding: str) -> None:
     with library.Client(transport=answering(library, content_encoding=encoding)) as client:
-        Guard(60).attach(client)
+        ExchangeLimits(60).attach(client)
         with pytest.raises(ModelError, match="compresses its replies") as error:
             client.post("http://host/")
     assert not isinstance(error.value, TransientModelError)
@@ -105,7 +105,7 @@ def test_a_compressed_reply_is_not_read(library: Any, encoding: str) -> None:
 @LIBRARIES
 def test_a_plain_reply_is_asked_for_and_read(library: Any) -> None:
     with library.Client(transport=answering(library, pieces=2, content_encoding="identity")) as client:
-        Guard(60).attach(client)
+        ExchangeLimits(60).attach(client)
         response = client.post("http://host/")
     assert (response.request.headers["accept-encoding"], response.content) == ("identity", b"x" * 200)
 
@@ -120,7 +120,7 @@ async def test_no_redirect_is_followed(library: Any, status: int) -> None:
         return library.Response(status, headers={"location": "http://me:swordfish@other:81/v2?key=tuna"})
 
     async with library.AsyncClient(transport=library.MockTransport(answer), follow_redirects=True) as client:
-        Guard(60, address="HERE").attach(client)
+        ExchangeLimits(60, address="HERE").attach(client)
         with pytest.raises(ModelError, match=r"redirects to http://other:81/v2, .*check HERE"):
             await client.post("http://host/", follow_redirects=True)
     assert asked == ["http://host/"]
@@ -129,15 +129,17 @@ async def test_no_redirect_is_followed(library: Any, status: int) -> None:
 @pytest.mark.parametrize("headers", [{}, {"location": "http://host:port/"}])
 def test_a_redirect_to_nowhere_is_named_as_well(headers: dict[str, str]) -> None:
     with pytest.raises(ModelError, match="to another address"):
-        Guard(60).on_response(httpx2.Response(307, headers=headers, request=httpx2.Request("POST", "http://host/")))
+        ExchangeLimits(60).on_response(
+            httpx2.Response(307, headers=headers, request=httpx2.Request("POST", "http://host/"))
+        )
 
 
 def test_a_guard_takes_the_place_of_an_earlier_one_and_of_no_other_hook() -> None:
     seen: list[int] = []
     with httpx2.Client(transport=answering(httpx2, pieces=20)) as client:
         client.event_hooks = {"response": [lambda response: seen.append(response.status_code)]}
-        Guard(60, 1000).attach(client)
-        Guard(60, 2000).attach(client)
+        ExchangeLimits(60, 1000).attach(client)
+        ExchangeLimits(60, 2000).attach(client)
         assert len(client.post("http://host/").content) == 2000
     assert seen == [200]
     assert [len(hooks) for hooks in client.event_hooks.values()] == [1, 2]

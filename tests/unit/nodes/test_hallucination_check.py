@@ -11,7 +11,7 @@ from models.critic import Critic
 from nodes import check_claim
 from nodes import hallucination_check as node
 from nodes.hallucination_check import MOST_CLAIMS, hallucination_check
-from prompts.delimiters import numbered
+from prompts.delimiters import delimited
 from prompts.generate import MAX_TOKENS
 from run.context import Thresholds
 from tests.scripted import ScriptedChat, ScriptedCritic, draft, passage, reply, run_node, state, verdict
@@ -70,7 +70,7 @@ async def test_a_bare_yes_must_be_surer_than_the_opposite_in_the_passage_of_its_
     assert claim["verdict"]["probabilities"]["fully supported"] == pytest.approx(
         expit(logit(0.6) - logit(opposite)), abs=1e-6
     )
-    assert [numbered([passage(SKY)])] * 2 == [one["passages"] for one in critic.inputs]
+    assert [delimited([passage(SKY)])] * 2 == [one["passages"] for one in critic.inputs]
 
 
 @pytest.mark.parametrize(
@@ -269,7 +269,7 @@ async def test_the_longest_draft_is_read_in_another_thread(unit: str, monkeypatc
 
         return run
 
-    for module, name in ((node, "statements"), (check_claim, "rule")):
+    for module, name in ((node, "statements"), (check_claim, "quotes_or_reason")):
         monkeypatch.setattr(module, name, noted(getattr(module, name)))
     paragraph = (unit * LONGEST_CLAIM)[: LONGEST_CLAIM - 100]
     claims = await checked("\n\n".join([paragraph] * (MAX_TOKENS * MAX_CHARACTERS_PER_TOKEN // LONGEST_CLAIM)))

@@ -9,7 +9,7 @@ from core.types import TableFound
 from nodes.query_checks import added
 from nodes.query_table import MOST_CITED, query_table
 from nodes.retrieve import as_passage
-from retrieval.documents.load import parse
+from retrieval.documents.load import parse_document
 from retrieval.documents.loaded import CELLS, Loaded
 from retrieval.documents.row_files import read_csv
 from tests.scripted import ScriptedCritic, ScriptedGenerator, passage, run_node, state, verdict
@@ -61,7 +61,7 @@ async def test_a_count_is_one_claim_that_quotes_the_rows_that_it_counts() -> Non
 async def test_of_two_cells_one_is_named_by_its_column_and_a_figure_by_the_title() -> None:
     rows = "".join(f"<tr><td>{name}</td><td>{first}</td></tr>" for name, first in (("Ada", "no"), ("Bo", "yes")))
     page = f"<title>Entries of week 32</title><table><tr><th>Grower</th><th>First entry</th></tr>{rows}</table>"
-    library = Library(parse(Path("entries.html"), page.encode()))
+    library = Library(parse_document(Path("entries.html"), page.encode()))
     select = "SELECT COUNT(*) FROM data WHERE first_entry = 'no'"
     update = await asked("How many growers of week 32 have entered before, not first?", select, library=library)
     assert update["drafts"][0]["text"] == "1"
@@ -94,7 +94,7 @@ async def test_a_query_that_leaves_out_what_the_question_names_is_none(question:
 async def test_a_note_on_the_result_is_a_condition_of_it() -> None:
     page = b"""<table><tr><th>Station</th><th>Platforms</th></tr><tr><td>Alder</td><td>7*</td></tr>
         <tr><td>Birch</td><td>12</td></tr></table><p>* Two are closed.</p>"""
-    library = Library(parse(Path("stations.html"), page))
+    library = Library(parse_document(Path("stations.html"), page))
     select = "SELECT platforms FROM data WHERE station = 'Alder'"
     update = await asked("How many platforms has Alder?", select, library=library)
     ((claim,),) = update["claims"]

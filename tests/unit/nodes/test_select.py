@@ -5,7 +5,7 @@ import pytest
 
 from graph.edges import after_select
 from nodes.select import select
-from run.candidates import candidate, rank, supported
+from run.candidates import candidate, fully_supported, rank
 from run.context import Thresholds, Weights
 from tests.scripted import candidate_of, claim, draft, passage, run_node, state, verdict
 
@@ -90,7 +90,7 @@ async def test_a_draft_of_which_nothing_was_checked_is_accepted_only_as_a_direct
     update = await run_node(select, state(drafts=[draft("New.", ["a"])]))
     assert not update["accepted"]
     assert update["best"]["support"] == 0
-    assert not supported(update["best"])
+    assert not fully_supported(update["best"])
     assert (await run_node(select, state(drafts=[draft("4")], uses=[verdict("5")])))["accepted"]
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from langchain_core.prompts import ChatPromptTemplate
 
 from core.text import clean, one_line
-from prompts.delimiters import as_data, numbered, readable
+from prompts.delimiters import as_data, delimited, readable
 from tests.scripted import passage
 from tests.unit.prompts.all_prompts import PROMPTS
 
@@ -111,7 +111,7 @@ def test_no_control_token_is_left_in_whatever_text_and_making_harmless_twice_cha
 def test_the_passages_can_be_read_back_from_the_prompt(texts: list[str]) -> None:
     """As a parser sees it that knows nothing but the tags: as many passages as there are, in order, each whole."""
     found = re.findall(
-        r'<passage id="(\d+)">\n(.*?)\n</passage>', numbered([passage(text) for text in texts]), re.DOTALL
+        r'<passage id="(\d+)">\n(.*?)\n</passage>', delimited([passage(text) for text in texts]), re.DOTALL
     )
     assert found == [(str(number), as_data(text)) for number, text in enumerate(texts, 1)]
 
@@ -124,8 +124,8 @@ def test_a_rendered_prompt_has_our_delimiters_and_no_others(name: str, data: st.
     inputs = {key: as_data(data.draw(forgeries)) for key in prompt.input_variables}
     count = data.draw(st.integers(1, 3))
     if "passages" in inputs:
-        inputs["passages"] = numbered([passage(data.draw(forgeries)) for _ in range(count)])
-    plain = dict.fromkeys(inputs, "word") | {"passages": numbered([passage("word")] * count)}
+        inputs["passages"] = delimited([passage(data.draw(forgeries)) for _ in range(count)])
+    plain = dict.fromkeys(inputs, "word") | {"passages": delimited([passage("word")] * count)}
     shown = rendered(prompt, inputs)
     assert TAG.findall(shown) == TAG.findall(rendered(prompt, plain))
     assert not [token for token in CONTROL if token in shown]
@@ -137,7 +137,7 @@ def rendered(prompt: ChatPromptTemplate, inputs: dict[str, str]) -> str:
 
 def test_a_passage_is_shown_whole_with_its_section_within_its_delimiters() -> None:
     long, sectioned = "word " * 10_000, passage("Two.", title="Guide", heading="Use")
-    assert numbered([passage(long), sectioned]) == (
+    assert delimited([passage(long), sectioned]) == (
         f'<passage id="1">\n{long}\n</passage>\n<passage id="2">\nSection: Guide > Use\nTwo.\n</passage>'
     )
 

@@ -1,7 +1,7 @@
 import pytest
 from langchain_core.documents import Document
 
-from retrieval.adjoining import first, joined, last
+from retrieval.adjoining import first, joined_text, last
 from retrieval.splitter import SplitSettings, split
 
 SENTENCES = [f"Sentence number {number} says what only it can say." for number in range(40)]
@@ -17,7 +17,7 @@ TEXTS = {
 def test_passages_join_to_the_text_that_they_were_split_from(kind: str, overlap: int) -> None:
     passages = split([Document(TEXTS[kind], metadata={"page": None, "row": None})], SplitSettings(200, overlap))
     assert len(passages) > 4
-    assert joined(passages) == TEXTS[kind]
+    assert joined_text(passages) == TEXTS[kind]
 
 
 def test_what_is_cut_off_ends_with_a_whole_word() -> None:

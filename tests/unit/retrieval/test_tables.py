@@ -4,12 +4,12 @@ from pathlib import Path
 import pytest
 
 from retrieval import table_query
-from retrieval.documents.load import documents_of, parse
+from retrieval.documents.load import documents_of, parse_document
 from retrieval.documents.loaded import Loaded
 from retrieval.documents.row_files import read_csv
 from retrieval.splitter import split
 from retrieval.table_columns import kind_of
-from retrieval.table_query import ROW, Found, QueryError, parsed, run
+from retrieval.table_query import ROW, QueryError, QueryResult, parsed, run_query
 from retrieval.tables import Table
 
 WINES = """Wine,Country,Price (EUR),Bottles,Since
@@ -31,9 +31,9 @@ def read(text: str) -> Table | None:
     return Table.of(split(documents), 0)
 
 
-def asked(sql: str, text: str = WINES) -> Found:
+def asked(sql: str, text: str = WINES) -> QueryResult:
     table = table_of(text)
-    return run(table, parsed(sql, table))
+    return run_query(table, parsed(sql, table))
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_a_cell_with_a_mark_has_a_value_and_the_note_below_the_table() -> None:
         <tr><td>Birch*</td><td>48</td></tr></table>
         <p>* No cars.</p><p><sup>1</sup> After the refit.</p><p>Tickets.</p>"""
     path = Path("ferries.html")
-    table = Table.of(split(documents_of(path, parse(path, page))), 0)
+    table = Table.of(split(documents_of(path, parse_document(path, page))), 0)
     assert table is not None
     assert table.values == [("Alder", 120.0), ("Birch*", 48.0)]
     assert noted(table, "SELECT seats FROM data") == ["¹ After the refit."]

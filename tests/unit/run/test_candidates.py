@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from core.types import Candidate, Outcome
-from run.candidates import candidate, confidence, explained, with_round
+from run.candidates import candidate, confidence, with_reasons, with_round
 from run.context import Constraints, Weights
 from tests.scripted import candidate_of, claim, draft, explained_of, verdict
 
@@ -62,7 +62,7 @@ def test_confidence_is_the_least_of_the_claims() -> None:
 
 
 def reasons(best: Candidate, *others: Candidate, outcome: Outcome, constraints: Constraints = "soft") -> list[str]:
-    found = explained(with_round([], [best, *others], constraints), best, outcome, constraints)
+    found = with_reasons(with_round([], [best, *others], constraints), best, outcome, constraints)
     assert [one["chosen"] for one in found] == [outcome not in ("abstained", "stopped"), *(False for _ in others)]
     return [one["reason"] for one in found]
 

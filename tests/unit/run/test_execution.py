@@ -22,9 +22,9 @@ async def test_nodes_of_one_execution_share_a_run() -> None:
     execution, now, retriever = Execution(), state(), ScriptedRetriever()
     with execution.current():
         assert current_execution() is execution
-        run = execution.run_of(now, Context(), retriever)
-        assert current_execution().run_of(now, Context(), retriever) is run
-    assert current_execution().run_of(now, Context(), retriever) is not run
+        run = execution.shared_by_nodes(now, Context(), retriever)
+        assert current_execution().shared_by_nodes(now, Context(), retriever) is run
+    assert current_execution().shared_by_nodes(now, Context(), retriever) is not run
 
 
 async def test_what_was_asked_once_is_not_asked_again() -> None:

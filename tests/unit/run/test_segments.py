@@ -4,7 +4,7 @@ import pytest
 
 from core.types import Draft
 from run.context import Context, Limits, Thresholds
-from run.segments import accepted_in, next_of, parts_of, says_again, segment_of, to_draft
+from run.segments import accepted_in, next_of, says_again, segment_of, split_passages, to_draft
 from run.state import SelfRAGState
 from tests.scripted import claim, draft, passage, state, verdict
 
@@ -116,8 +116,8 @@ def test_each_search_is_drafted_from_as_often_as_there_may_be_segments() -> None
 
 def test_a_whole_document_is_read_in_its_order_in_parts_of_about_the_same_length() -> None:
     pages = [passage(f"{number} " + "x" * 998, id=str(number)) for number in range(20)]
-    parts = parts_of(pages, 5)
+    parts = split_passages(pages, 5)
     assert [one["id"] for part in parts for one in part] == [str(number) for number in range(20)]
     assert [len(part) for part in parts] == [4, 4, 4, 4, 4]
-    assert max(len(part) for part in parts_of(pages, 1)) == 6, "a part is what a model can read"
-    assert len(parts_of(pages[:2], 50)) == 1, "and worth a sentence"
+    assert max(len(part) for part in split_passages(pages, 1)) == 6, "a part is what a model can read"
+    assert len(split_passages(pages[:2], 50)) == 1, "and worth a sentence"

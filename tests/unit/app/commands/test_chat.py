@@ -4,9 +4,9 @@ from datetime import date
 
 import pytest
 
-from app.cli import main, parse
-from app.commands.ask import context_of
-from app.commands.chat import attempt, lines
+from app.cli import main, parse_options
+from app.commands.ask import context_from_options
+from app.commands.chat import attempt, typed_lines
 from app.terminal.screen import Screen
 from core.errors import ModelError, RequestError
 from retrieval.filters import Filter
@@ -31,7 +31,7 @@ class Typed(io.StringIO):
 
 def written(text: str, monkeypatch: pytest.MonkeyPatch, *, terminal: bool = False) -> list[str]:
     monkeypatch.setattr(sys, "stdin", Typed(text, terminal=terminal))
-    return list(lines(Screen()))
+    return list(typed_lines(Screen()))
 
 
 def test_blank_lines_are_left_out_and_a_backslash_joins(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -93,7 +93,7 @@ def test_a_terminal_is_told_what_went_wrong_and_goes_on(
     ],
 )
 def test_a_question_keeps_what_the_options_say_and_no_more(options: str, context: Context | None) -> None:
-    found = context_of(parse(["chat", *options.split()]))
+    found = context_from_options(parse_options(["chat", *options.split()]))
     assert found == context
     assert (found and found.model_fields_set) == (context and context.model_fields_set)
 

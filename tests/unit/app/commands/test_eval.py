@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from app import compose, libraries
-from app.cli import main, parse
+from app.cli import main, parse_options
 from app.commands.eval import evaluate
 from app.results.stamp import HASH_LENGTH, bare_stamp
 from app.settings import load_settings
@@ -37,7 +37,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, writer: ScriptedGene
 
 
 def options(*words: str) -> argparse.Namespace:
-    return parse(["eval", "letters.jsonl", "--docs", "docs", *words])
+    return parse_options(["eval", "letters.jsonl", "--docs", "docs", *words])
 
 
 def written(name: str = "letters") -> list[Record]:
@@ -107,7 +107,7 @@ def test_a_set_names_its_documents_and_docs_overrides_them(folder: Path) -> None
     (folder / "sets").mkdir()
     (folder / "sets" / "own.jsonl").write_text(json.dumps({**ROWS[0], "docs": ["../docs"]}))
     for words, source in ([], "letters.txt"), (["--docs", "other"], "dogs.txt"):
-        assert evaluate(parse(["eval", "sets/own.jsonl", "--systems", "plain", *words])) == 0
+        assert evaluate(parse_options(["eval", "sets/own.jsonl", "--systems", "plain", *words])) == 0
         assert [Path(seen["source"]).name for seen in written("own")[-1]["seen"]] == [source]
 
 
@@ -144,7 +144,7 @@ def test_a_foreign_folder_is_refused_before_anything_is_loaded_and_left_as_it_is
     before = tree(folder)
     for words in (["letters.jsonl", "--docs", "docs"], [squad(folder)]):
         with pytest.raises(RequestError, match="foreign holds files that eval did not write: name a new folder"):
-            evaluate(parse(["eval", *words, "--out", "foreign"]))
+            evaluate(parse_options(["eval", *words, "--out", "foreign"]))
     (folder / "article.json").unlink()
     assert tree(folder) == before
     assert stat.S_IMODE(foreign.stat().st_mode) == 0o755
@@ -154,10 +154,10 @@ def test_results_are_not_written_among_the_documents_unless_they_are_left_out(fo
     assert main(["index", "."]) == 0
     for words in (["--docs", "."], []):
         with pytest.raises(RequestError, match=r"eval/letters lies in .*, whose files are documents: .*--out"):
-            evaluate(parse(["eval", "letters.jsonl", *words]))
+            evaluate(parse_options(["eval", "letters.jsonl", *words]))
     assert not (folder / "eval").exists()
     assert main(["index", "--exclude", "eval"]) == 0
-    assert evaluate(parse(["eval", "letters.jsonl", "--systems", "plain"])) == 0
+    assert evaluate(parse_options(["eval", "letters.jsonl", "--systems", "plain"])) == 0
 
 
 def test_all_that_is_written_is_for_the_user_alone(folder: Path) -> None:
@@ -167,7 +167,7 @@ def test_all_that_is_written_is_for_the_user_alone(folder: Path) -> None:
         evaluate(options("--systems", "plain"))
         (folder / "eval" / "letters" / "judgements.jsonl").touch()
         evaluate(options("--systems", "plain"))
-        evaluate(parse(["eval", squad(folder), "--systems", "plain"]))
+        evaluate(parse_options(["eval", squad(folder), "--systems", "plain"]))
     finally:
         os.umask(before)
     written = list((folder / "eval").rglob("*"))
@@ -181,7 +181,7 @@ def test_a_set_with_a_strange_name_stays_below_eval(folder: Path) -> None:
     (folder / "work").mkdir()
     os.chdir(folder / "work")
     (folder / "...jsonl").write_text(json.dumps(ROWS[0]))
-    assert evaluate(parse(["eval", "../...jsonl", "--docs", "../docs", "--systems", "plain"])) == 0
+    assert evaluate(parse_options(["eval", "../...jsonl", "--docs", "../docs", "--systems", "plain"])) == 0
     assert [path.name for path in (folder / "work").iterdir()] == ["eval"]
     (results,) = (folder / "work" / "eval").iterdir()
     assert (results / "records.jsonl").is_file()
@@ -190,7 +190,7 @@ def test_a_set_with_a_strange_name_stays_below_eval(folder: Path) -> None:
 def test_a_wrong_set_leaves_no_folder(folder: Path) -> None:
     (folder / "bad.jsonl").write_text("{}")
     with pytest.raises(RequestError, match="question is missing"):
-        evaluate(parse(["eval", "bad.jsonl", "--docs", "docs"]))
+        evaluate(parse_options(["eval", "bad.jsonl", "--docs", "docs"]))
     with pytest.raises(RequestError, match="has no paragraphs to choose from"):
         evaluate(options("--paragraphs", "1-2"))
     assert not (folder / "eval").exists()
@@ -199,4 +199,4 @@ def test_a_wrong_set_leaves_no_folder(folder: Path) -> None:
 def test_a_set_whose_every_question_is_refused_is_a_wrong_request(folder: Path) -> None:
     (folder / "long.jsonl").write_text(json.dumps({"question": "x" * 9000}))
     with pytest.raises(RequestError, match=r"No question was answered: .*9,000 characters"):
-        evaluate(parse(["eval", "long.jsonl", "--docs", "docs", "--systems", "self-rag"]))
+        evaluate(parse_options(["eval", "long.jsonl", "--docs", "docs", "--systems", "self-rag"]))

@@ -9,7 +9,7 @@ from app.results.result import Result, result_of
 from core.errors import RequestError
 from core.text import as_json
 from evaluation.datasets.question_set import load
-from grounding.follow_ups import joined
+from grounding.follow_ups import join_follow_up
 from tests.unit.app.results.test_result import DIRECT, MIXED, ended
 
 PARTIAL = result_of(ended(MIXED, "partially_grounded", "claims_unsupported"))
@@ -44,7 +44,7 @@ def test_a_row_says_only_what_is_known(
 def test_the_question_of_a_follow_up_is_what_it_was_taken_to_mean_which_older_versions_did_not_keep(
     folder: FeedbackFolder,
 ) -> None:
-    said, meant = "And the notice period?", joined("How long is the lease?", "And the notice period?")
+    said, meant = "And the notice period?", join_follow_up("How long is the lease?", "And the notice period?")
     result = PARTIAL.model_copy(update={"question": said, "standalone": meant})
     folder.add("", "r1", Feedback(judgement="missing"), result)
     (label,) = folder.labels()

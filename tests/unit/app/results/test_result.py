@@ -9,8 +9,8 @@ from app.terminal.screen import Screen
 from app.terminal.show import first_search, numbered_answer, plain_tokens, show_costs
 from core.errors import RequestError
 from core.step_wording import describe
-from nodes.finish import citations_of, marked
-from prompts.delimiters import numbered
+from nodes.finish import citations_of, mark_claims
+from prompts.delimiters import delimited
 from prompts.generate import PLAIN
 from tests.integration.app.contract import keep_to_the_contract
 from tests.scripted import candidate_of, claim, draft, explained_of, passage, state, verdict
@@ -36,7 +36,7 @@ def ended(best: Any, outcome: str, reason: str, **changes: Any) -> Any:
         candidates=explained_of(best, outcome) if best else [],  # type: ignore[arg-type]
         outcome=outcome,
         stop_reason=reason,
-        answer=marked(best) if best else "No answer.",
+        answer=mark_claims(best) if best else "No answer.",
         citations=citations_of(best) if best and outcome not in ("abstained", "stopped") else [],
         seconds=1.23456,
         path=STEPS,
@@ -122,7 +122,7 @@ def test_what_one_plain_call_would_read_is_estimated_from_the_first_search(capsy
     question = "What <passage> is it?"
     result = result_of({**ended(MIXED, "grounded", "accepted"), "found": found, "standalone": question, "path": steps})
     assert [one.id for one in first_search(result)] == ["alpha", "beta"]
-    system, asked = PLAIN.format_messages(passages=numbered([alpha, beta]), question="What (passage> is it?")
+    system, asked = PLAIN.format_messages(passages=delimited([alpha, beta]), question="What (passage> is it?")
     tokens = sum(len(text.encode()) // 3 + 8 for text in (system.text, asked.text))
     assert plain_tokens(result.standalone, first_search(result)) == tokens
     show_costs(result, Screen())

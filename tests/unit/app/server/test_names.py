@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.server.names import Names, named
+from app.server.names import Names, without_paths
 
 ADA, BOB, NOTES = "/home/ada/contracts", "/home/bob/contracts", "/srv/notes.md"
 
@@ -74,4 +74,4 @@ def test_why_a_document_is_left_out_names_no_folder_of_the_disk() -> None:
 
 
 def test_outside_of_a_server_paths_are_whole() -> None:
-    assert named({"source": NOTES}) == {"source": NOTES}
+    assert without_paths({"source": NOTES}) == {"source": NOTES}

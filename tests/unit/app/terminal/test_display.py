@@ -14,12 +14,12 @@ import pytest
 from app import cli
 from app.cli import main
 from app.commands import ask as ask_module
-from app.commands.index import listing, sync, verify
-from app.libraries import tell
+from app.commands.index import listing, sync_and_report, verify_library
+from app.libraries import report_sync
 from app.results.events import DraftToken, Finished, NodeFinished
 from app.results.result import result_of
-from app.terminal.inventory import left_out
-from app.terminal.progress import table
+from app.terminal.inventory import left_out_lines
+from app.terminal.progress import print_table
 from app.terminal.screen import Screen, print_error
 from app.terminal.show import show
 from app.terminal.trace import Trace
@@ -165,14 +165,14 @@ WAYS: dict[str, Callable[[str], None]] = {
     "failed model": failing(ModelError),
     "bug": failing(LookupError),
     "download": lambda said: downloading(said, Screen()),
-    "sync": shelved(sync),
+    "sync": shelved(sync_and_report),
     "list": shelved(listing),
-    "verification": shelved(verify),
-    "notes of a sync": shelved(lambda shelf, screen: tell(shelf.report, screen)),
+    "verification": shelved(verify_library),
+    "notes of a sync": shelved(lambda shelf, screen: report_sync(shelf.report, screen)),
     "what was left out": shelved(
-        lambda shelf, screen: [screen.remark(line) for line in left_out(shelf.held, shelf.left)]
+        lambda shelf, screen: [screen.remark(line) for line in left_out_lines(shelf.held, shelf.left)]
     ),
-    "table": lambda said: table([["", said], [said, "0.5"]], Screen()),
+    "table": lambda said: print_table([["", said], [said, "0.5"]], Screen()),
     "unknown option": refused("why", f"--{HARMLESS}"),
     "unknown value": refused("why", "--mode", HARMLESS),
     "documents": refused("why", "--docs", HARMLESS),
@@ -227,7 +227,7 @@ ON_TERMINAL: dict[str, Callable[[str, Screen], object]] = {
     "bar of a download": downloading,
     "trace below a spinner": tracing,
     "draft as it is written": writing,
-    "framed table": lambda said, screen: table([["", said], [said, "0.5"]], screen),
+    "framed table": lambda said, screen: print_table([["", said], [said, "0.5"]], screen),
     "citation": lambda said, screen: show({**code(), "citations": cited(said, source=said)}, screen),
     "note": lambda said, screen: screen.note(said),
 }

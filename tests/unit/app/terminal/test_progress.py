@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from app.terminal.progress import asking, described, show_routes, table, timed
+from app.terminal.progress import asking, describe_tally, print_table, show_routes, timed
 from app.terminal.screen import Screen
 from core.types import Usage
 from evaluation.reporting.routes import Routed
@@ -29,11 +29,11 @@ def now(monkeypatch: pytest.MonkeyPatch) -> Any:
 def test_what_is_described(now: Any) -> None:
     now["seconds"] = 600.0
     spent = "3.0 a minute · 23 min left · 210 calls, 30,030 tokens"
-    assert described(tally(30, failed=2, kept=0)) == f"2 failed · {spent}"
-    assert described(tally(0)) == "10 kept from before · 0 calls, 0 tokens"
-    assert described(tally(90)) == "10 kept from before · 9.0 a minute · 630 calls, 90,090 tokens"
+    assert describe_tally(tally(30, failed=2, kept=0)) == f"2 failed · {spent}"
+    assert describe_tally(tally(0)) == "10 kept from before · 0 calls, 0 tokens"
+    assert describe_tally(tally(90)) == "10 kept from before · 9.0 a minute · 630 calls, 90,090 tokens"
     estimated = Usage(model_calls=1, input_tokens=5, cached_input_tokens=0, output_tokens=5, estimated=True)
-    assert described(tally(1, kept=0, usage=estimated)).endswith("1 calls, about 10 tokens")
+    assert describe_tally(tally(1, kept=0, usage=estimated)).endswith("1 calls, about 10 tokens")
 
 
 def test_on_a_terminal_there_is_a_bar(capsys: pytest.CaptureFixture[str]) -> None:
@@ -85,7 +85,7 @@ def test_a_bar_is_taken_away_when_indexing_fails(capsys: pytest.CaptureFixture[s
 
 
 def test_a_table_is_aligned_in_a_pipe(capsys: pytest.CaptureFixture[str]) -> None:
-    table([["", "self-rag", "plain"], ["Answer F1 [x]", "0.5", "–"], ["租金", "0.25"]], Screen())
+    print_table([["", "self-rag", "plain"], ["Answer F1 [x]", "0.5", "–"], ["租金", "0.25"]], Screen())
     assert capsys.readouterr().out == (
         "               self-rag  plain\nAnswer F1 [x]  0.5       –\n租金           0.25\n"
     )

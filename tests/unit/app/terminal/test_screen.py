@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from app.cli import main, parse
+from app.cli import main, parse_options
 from app.commands import ask as module
 from app.commands.ask import ask
 from app.results.events import Finished
@@ -53,7 +53,7 @@ def test_json_is_json_in_every_encoding(encoding: str, monkeypatch: pytest.Monke
     written = io.BytesIO()
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, encoding))
     monkeypatch.setattr(module, "answer", lambda *_: finished())
-    assert ask(parse(["why", "--json"])) == 0
+    assert ask(parse_options(["why", "--json"])) == 0
     assert json.loads(written.getvalue().decode(encoding))["answer"] == CODE
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from retrieval.documents.decode import stated_day
-from retrieval.documents.load import parse
+from retrieval.documents.load import parse_document
 from tests.unit.retrieval.documents.pdfs import dated
 
 NEXT_YEAR = date.today().year + 1
@@ -39,7 +39,7 @@ def test_only_a_plausible_day_is_one(stated: object, day: str | None) -> None:
     ],
 )
 def test_a_pdf_is_dated_by_its_last_change(created: str | None, modified: str | None, day: str | None) -> None:
-    assert parse(Path("a.pdf"), dated("Text.", created, modified)).date == day
+    assert parse_document(Path("a.pdf"), dated("Text.", created, modified)).date == day
 
 
 PUBLISHED = '<meta property="article:published_time" content="2020-01-02T00:00:00Z">'
@@ -61,7 +61,7 @@ LINKED = '<script type="application/ld+json">{"datePublished": "2020-01-02", "da
 )
 def test_a_web_page_is_dated_by_its_head_or_its_only_article(head: str, body: str, day: str | None) -> None:
     page = f"<html><head>{head}</head><body><p>Text.</p>{body}</body></html>"
-    assert parse(Path("a.html"), page.encode()).date == day
+    assert parse_document(Path("a.html"), page.encode()).date == day
 
 
 @pytest.mark.parametrize(
@@ -80,4 +80,4 @@ def test_a_web_page_is_dated_by_its_head_or_its_only_article(head: str, body: st
     ],
 )
 def test_a_markdown_file_is_dated_by_its_front_matter(front: str, day: str | None) -> None:
-    assert parse(Path("a.md"), f"{front}\n# Title\n\ndate: 1999-01-01\n".encode()).date == day
+    assert parse_document(Path("a.md"), f"{front}\n# Title\n\ndate: 1999-01-01\n".encode()).date == day

@@ -6,7 +6,7 @@ import pytest
 
 from core.errors import EmptyDocument, UnreadableDocument
 from retrieval.documents import docx as load_docx_parts
-from retrieval.documents.load import parse
+from retrieval.documents.load import parse_document
 from tests.unit.retrieval.documents.docx_files import W, core, docx, p, styles
 from tests.unit.retrieval.documents.processor_time import bounded
 
@@ -14,12 +14,12 @@ OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 
 
 def text_of(data: bytes) -> str:
-    return parse(Path("a.docx"), data).sections[0].text
+    return parse_document(Path("a.docx"), data).sections[0].text
 
 
 def complaint(data: bytes) -> str:
     with pytest.raises(UnreadableDocument) as caught:
-        parse(Path("a.docx"), data)
+        parse_document(Path("a.docx"), data)
     return str(caught.value)
 
 
@@ -47,7 +47,7 @@ def test_headings_paragraphs_lists_and_tables_are_laid_out_and_styles_make_headi
         + p("two", paragraph=item)
         + f"<w:tbl>{row('Drug', 'Weight')}{row('Aspirin', '180.16')}</w:tbl>"
     )
-    loaded = parse(Path("a.docx"), docx(body, headings | numbering))
+    loaded = parse_document(Path("a.docx"), docx(body, headings | numbering))
     (section,) = loaded.sections
     assert section.text == ("Care\nCosts\nThey are high.\n\nStill.\n\none\ntwo\n\nDrug | Weight\nAspirin | 180.16")
     found = [(section.text[one.start : one.end], one.level) for one in section.headings]
@@ -111,7 +111,7 @@ MODIFIED = "<dcterms:modified>2023-05-06T00:00:00Z</dcterms:modified>"
     ("properties", "date"), [(CREATED + MODIFIED, "2023-05-06"), (CREATED, "2020-01-02"), ("", None)]
 )
 def test_the_date_is_that_of_the_last_change(properties: str, date: str | None) -> None:
-    assert parse(Path("a.docx"), docx(p("Text."), core(properties))).date == date
+    assert parse_document(Path("a.docx"), docx(p("Text."), core(properties))).date == date
 
 
 def test_a_style_map_in_the_file_is_not_obeyed() -> None:
@@ -166,7 +166,7 @@ def test_what_cannot_be_read_says_why(data: bytes, wanted: str) -> None:
 
 def test_a_document_without_text_is_empty() -> None:
     with pytest.raises(EmptyDocument, match=r"^a.docx holds no text: "):
-        parse(Path("a.docx"), docx("<w:p/>"))
+        parse_document(Path("a.docx"), docx("<w:p/>"))
 
 
 def test_names_with_backslashes_are_found() -> None:

@@ -4,14 +4,14 @@ import pytest
 from langchain_core.documents import Document
 
 from retrieval.documents.headings import MOST_HEADINGS, Heading, Outline, stated_title
-from retrieval.documents.load import Loaded, documents_of, parse
+from retrieval.documents.load import Loaded, documents_of, parse_document
 from retrieval.splitter import SplitSettings, split
 from tests.unit.retrieval.documents.pdfs import pdf
 from tests.unit.retrieval.documents.processor_time import bounded
 
 
 def read(name: str, text: str | bytes) -> Loaded:
-    return parse(Path(name), text if isinstance(text, bytes) else text.encode())
+    return parse_document(Path(name), text if isinstance(text, bytes) else text.encode())
 
 
 def headings(name: str, text: str | bytes) -> tuple[str, list[tuple[str, int]]]:

@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from retrieval.documents.html import read_page
-from retrieval.documents.load import parse
+from retrieval.documents.html import read_html
+from retrieval.documents.load import parse_document
 from tests.unit.retrieval.documents.processor_time import bounded
 
 PAGE = """<!doctype html><html><head><title>Care &amp; costs</title><style>p{}</style></head><body>
@@ -19,7 +19,7 @@ wraps.</p><p>Second.<br>Next line.</p><h2>Costs</h2><p>They are high.</p>
 
 
 def text_of(page: str) -> str:
-    (section,) = read_page(page).sections
+    (section,) = read_html(page).sections
     return section.text
 
 
@@ -115,7 +115,7 @@ def test_odd_pages_give_what_is_seen_of_them(page: str, text: str) -> None:
 def test_the_declared_encoding_is_used() -> None:
     text = "Это русский текст"
     page = f'<html><head><meta charset="koi8-r"></head><p>{text}</p>'
-    assert parse(Path("page.html"), page.encode("koi8-r")).sections[0].text == text
+    assert parse_document(Path("page.html"), page.encode("koi8-r")).sections[0].text == text
 
 
 # Pages that cost Python's parser, Beautiful Soup or a pattern the square of their size, and a word that is read there.
@@ -158,7 +158,7 @@ def test_a_few_tags_and_comments_without_an_end_are_text() -> None:
 
 
 def headings(page: str) -> tuple[str, list[tuple[str, int]]]:
-    found = read_page(page)
+    found = read_html(page)
     (section,) = found.sections
     return found.title, [(section.text[one.start : one.end], one.level) for one in section.headings]
 

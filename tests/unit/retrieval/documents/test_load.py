@@ -7,7 +7,7 @@ from benchmarks.documents import load
 from core.errors import UnreadableDocument
 from core.text import clean
 from retrieval.documents import load as module
-from retrieval.documents.load import parse
+from retrieval.documents.load import parse_document
 from tests.unit.retrieval.documents.pdfs import pdf
 
 
@@ -21,19 +21,19 @@ def test_plain_text_is_one_document(tmp_path: Path, name: str) -> None:
 
 
 def test_a_pdf_is_known_without_its_suffix() -> None:
-    assert parse(Path("download"), pdf(["A page."])).sections[0].page == 1
+    assert parse_document(Path("download"), pdf(["A page."])).sections[0].page == 1
 
 
 @pytest.mark.parametrize("name", ["a.txt", "a.pdf", "a.docx", "a.csv", "a.jsonl", "a.html", "a.md"])
 @pytest.mark.parametrize("content", [b"", b" \r\n\t "])
 def test_an_empty_file_says_so(name: str, content: bytes) -> None:
     with pytest.raises(UnreadableDocument, match=rf"^{name} is empty: "):
-        parse(Path(name), content)
+        parse_document(Path(name), content)
 
 
 def test_a_binary_file_says_so() -> None:
     with pytest.raises(UnreadableDocument, match=r"^image.txt is not text: "):
-        parse(Path("image.txt"), b"\x89PNG\r\n\x1a\n" + random.Random(7).randbytes(2_000))
+        parse_document(Path("image.txt"), b"\x89PNG\r\n\x1a\n" + random.Random(7).randbytes(2_000))
 
 
 def test_a_file_beyond_the_limit_is_refused_unread(tmp_path: Path) -> None:
@@ -45,7 +45,7 @@ def test_a_file_beyond_the_limit_is_refused_unread(tmp_path: Path) -> None:
 
 def test_a_name_with_newlines_makes_one_sentence() -> None:
     with pytest.raises(UnreadableDocument, match=r"^a b.txt is empty: "):
-        parse(Path("a\nb\u202e.txt"), b"")
+        parse_document(Path("a\nb\u202e.txt"), b"")
 
 
 NAUGHTY = [
@@ -64,6 +64,6 @@ def test_naughty_strings_are_read_clean_or_refused_in_a_sentence(suffix: str) ->
 
 def outcome(path: Path, data: bytes) -> list[str]:
     try:
-        return [section.text for section in parse(path, data).sections]
+        return [section.text for section in parse_document(path, data).sections]
     except UnreadableDocument as error:
         return [str(error)]

@@ -7,7 +7,7 @@ from pypdfium2 import PdfiumError  # type: ignore[import-untyped]
 
 from benchmarks.documents import load
 from core.errors import UnreadableDocument
-from retrieval.documents.load import parse
+from retrieval.documents.load import parse_document
 from retrieval.documents.pdf import EncryptedError, Pages, pages_by_pdfium, pages_by_pypdf, unwrap
 from tests.unit.retrieval.documents.pdfs import drawn, encrypted, pdf
 from tests.unit.retrieval.documents.processor_time import bounded
@@ -20,7 +20,7 @@ PARAGRAPH = (
 
 def unreadable(name: str, data: bytes) -> str:
     with pytest.raises(UnreadableDocument) as caught:
-        parse(Path(name), data)
+        parse_document(Path(name), data)
     return str(caught.value)
 
 
@@ -50,7 +50,7 @@ def test_a_truncated_file_says_so(kept: float, caplog: pytest.LogCaptureFixture)
 
 def test_without_its_end_mark_a_file_must_have_text_on_every_page() -> None:
     tail = b" " * 5_000
-    assert len(parse(Path("tail.pdf"), pdf(["One.", "Two."]) + tail).sections) == 2
+    assert len(parse_document(Path("tail.pdf"), pdf(["One.", "Two."]) + tail).sections) == 2
     assert unreadable("tail.pdf", pdf(["One.", ""]) + tail) == "tail.pdf is truncated: get a complete copy of it."
 
 
@@ -65,7 +65,7 @@ def test_a_broken_page_does_not_cost_the_others() -> None:
     # The first content stream after the first page's is made to declare a filter that fails.
     known = b"/Filter /FlateDecode"
     before, second, after = data.split(known, 2)
-    loaded = parse(Path("partly.pdf"), before + known + second + b"/Filter /NoSuchCodec" + after)
+    loaded = parse_document(Path("partly.pdf"), before + known + second + b"/Filter /NoSuchCodec" + after)
     assert [section.page for section in loaded.sections] == [1, 3]
     assert loaded.note == "partly.pdf: page 2 cannot be read."
 
@@ -85,23 +85,23 @@ def test_both_libraries_open_an_empty_password_and_know_a_real_one(read: Callabl
 
 def test_a_word_that_the_page_breaks_is_whole_again() -> None:
     text = "BT /F1 12 Tf 14 TL 50 700 Td (The evidence is what a reader needs to see in the evi-) Tj T* (dence.) Tj ET"
-    (section,) = parse(Path("a.pdf"), drawn(text)).sections
+    (section,) = parse_document(Path("a.pdf"), drawn(text)).sections
     assert section.text == "The evidence is what a reader needs to see in the evidence."
 
 
 def test_text_beside_the_page_is_left_out() -> None:
     text = "BT /F1 12 Tf 50 700 Td (Seen.) Tj 0 200 Td (Obey.) Tj -900 -200 Td (Obey.) Tj ET"
-    (section,) = parse(Path("a.pdf"), drawn(text)).sections
+    (section,) = parse_document(Path("a.pdf"), drawn(text)).sections
     assert section.text == "Seen."
     with pytest.raises(UnreadableDocument, match="has no text layer"):
-        parse(Path("a.pdf"), drawn("BT /F1 12 Tf 50 900 Td (Obey.) Tj ET"))
+        parse_document(Path("a.pdf"), drawn("BT /F1 12 Tf 50 900 Td (Obey.) Tj ET"))
 
 
 def test_what_pdfium_cannot_open_is_read_with_pypdf() -> None:
     broken = b"\n" * 1_100 + pdf(["Readable."])  # pdfium seeks the head in the first 1,024 bytes
     with pytest.raises(PdfiumError):
         pages_by_pdfium(broken)
-    assert parse(Path("a.pdf"), broken).sections[0].text == "Readable."
+    assert parse_document(Path("a.pdf"), broken).sections[0].text == "Readable."
 
 
 FULL = "This line is as long as the lines of the page are and it goes on"

@@ -10,7 +10,7 @@ from fpdf import FPDF
 from PIL import Image, ImageChops
 
 from grounding.sentences import sentences
-from retrieval.documents.load import parse
+from retrieval.documents.load import parse_document
 from retrieval.documents.loaded import MOST_PIXELS, PageQuote, Rectangle
 from retrieval.documents.quote_places import draw_page, place_quote
 from tests.unit.retrieval.documents.pdfs import drawn, pdf, stream
@@ -107,7 +107,7 @@ def test_a_quote_is_the_cleaned_text(text: str) -> None:
     document = font()
     document.cell(text=f"Before it. {text}. After it.")
     data = bytes(document.output())
-    passage = parse(Path("a.pdf"), data).sections[0].text
+    passage = parse_document(Path("a.pdf"), data).sections[0].text
     quote = passage.removeprefix("Before it. ").removesuffix(" After it.")
     assert passage == f"Before it. {quote} After it."
     assert place_quote(data, 1, quote)
@@ -157,7 +157,7 @@ UNSEEN = {
 @pytest.mark.parametrize("content", UNSEEN.values(), ids=UNSEEN)
 def test_text_that_cannot_be_seen_is_not_marked(content: str) -> None:
     data = drawn(content)
-    assert parse(Path("a.pdf"), data).sections[0].text == "The evidence."
+    assert parse_document(Path("a.pdf"), data).sections[0].text == "The evidence."
     assert place_quote(data, 1, "The evidence.") is None
 
 
@@ -222,7 +222,7 @@ def test_the_quotes_of_a_whole_document_are_found() -> None:
     data = SAMPLE.read_bytes()
     quotes = [
         (section.page or 0, section.text[:start], section.text[start:end], section.text[end:])
-        for section in parse(SAMPLE, data).sections
+        for section in parse_document(SAMPLE, data).sections
         for start, end in sentences(section.text)
     ][::4]
     places = [place_quote(data, page, quote, before, after) for page, before, quote, after in quotes]

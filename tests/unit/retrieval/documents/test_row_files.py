@@ -7,14 +7,14 @@ import pytest
 
 from benchmarks.documents import load
 from core.errors import UnreadableDocument
-from retrieval.documents.load import Loaded, parse
+from retrieval.documents.load import Loaded, parse_document
 from retrieval.documents.loaded import CELLS, Section
 from retrieval.documents.row_files import read_csv
 from tests.unit.retrieval.documents.processor_time import bounded
 
 
 def rows(text: str) -> list[tuple[int | None, str]]:
-    return [(section.row, section.text) for section in parse(Path("table.csv"), text.encode()).sections]
+    return [(section.row, section.text) for section in parse_document(Path("table.csv"), text.encode()).sections]
 
 
 @pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
@@ -146,7 +146,7 @@ def test_a_number_in_the_first_row_makes_it_a_row(number: str) -> None:
 
 def read_lines(*lines: Any) -> Loaded:
     text = "\n".join(line if isinstance(line, str) else json.dumps(line) for line in lines)
-    return parse(Path("a.jsonl"), text.encode())
+    return parse_document(Path("a.jsonl"), text.encode())
 
 
 def extra_of(metadata: dict[str, Any]) -> dict[str, Any] | None:

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from retrieval.documents.load import parse
+from retrieval.documents.load import parse_document
 from retrieval.documents.loaded import CELLS, Loaded
 from retrieval.documents.table_cells import with_cells
 
@@ -23,7 +23,9 @@ def cells(loaded: Loaded) -> list[list[dict[str, str]]]:
 
 @pytest.mark.parametrize(("name", "data"), [("a.html", HTML), ("a.md", MARKDOWN)])
 def test_a_table_is_found_and_a_line_of_prose_is_none(name: str, data: bytes) -> None:
-    assert cells(parse(Path(name), data)) == [[{"Item": "Pear", "Price": "900"}, {"Item": "Plum", "Price": "70"}]]
+    assert cells(parse_document(Path(name), data)) == [
+        [{"Item": "Pear", "Price": "900"}, {"Item": "Plum", "Price": "70"}]
+    ]
 
 
 def test_a_column_without_a_name_has_an_empty_one() -> None:
@@ -41,21 +43,23 @@ def test_a_row_of_one_cell_is_a_row_of_its_table() -> None:
 
 @pytest.mark.parametrize(("name", "data"), [("a.html", HTML), ("a.md", MARKDOWN)])
 def test_a_name_ends_where_it_is_read_to_end(name: str, data: bytes) -> None:
-    ((pear, _),) = cells(parse(Path(name), data.replace(b"Price", b"Price (EUR: net)").replace(b"Item", b"Item " * 20)))
+    ((pear, _),) = cells(
+        parse_document(Path(name), data.replace(b"Price", b"Price (EUR: net)").replace(b"Item", b"Item " * 20))
+    )
     assert list(pear.values()) == ["Pear", "900"]
     assert list(pear)[1] == "Price (EUR net)"
 
 
 def test_a_title_across_all_columns_is_no_row_and_parts_no_table() -> None:
     titles = b'<tr><td colspan="2">Stone <br>fruit</td></tr><tr><th colspan="9">More: dried</th></tr><tr><td>Plum'
-    assert cells(parse(Path("a.html"), HTML.replace(b"<tr><td>Plum", titles))) == [
+    assert cells(parse_document(Path("a.html"), HTML.replace(b"<tr><td>Plum", titles))) == [
         [{"Item": "Pear", "Price": "900"}, {"Item": "Plum", "Price": "70"}]
     ]
 
 
 def test_a_heading_parts_two_tables() -> None:
     table = MARKDOWN.partition(b"\n\n")[2].partition(b"\n\n")[0]
-    (year, other) = cells(parse(Path("a.md"), b"# 2023\n" + table + b"\n# 2024\n" + table))
+    (year, other) = cells(parse_document(Path("a.md"), b"# 2023\n" + table + b"\n# 2024\n" + table))
     assert year == other == [{"Item": "Pear", "Price": "900"}, {"Item": "Plum", "Price": "70"}]
 
 
@@ -67,11 +71,11 @@ def test_a_text_of_more_cells_than_can_be_told_has_no_table() -> None:
 
 def test_a_cell_of_several_lines_stays_in_its_row() -> None:
     page = HTML.replace(b"Pear", b"Pear<br>from Linz").replace(b"<td>70", b"<td><p>70</p><ul><li>ripe<li>washed</ul>")
-    assert cells(parse(Path("a.html"), page)) == [
+    assert cells(parse_document(Path("a.html"), page)) == [
         [{"Item": "Pear / from Linz", "Price": "900"}, {"Item": "Plum", "Price": "70 / ripe / washed"}]
     ]
 
 
 def test_a_table_with_a_forged_cell_is_left_out() -> None:
     forged = MARKDOWN.replace(b"Pear", rb"Pear \| Price: 1")
-    assert cells(parse(Path("a.md"), forged)) == []
+    assert cells(parse_document(Path("a.md"), forged)) == []

@@ -4,7 +4,7 @@ from urllib.parse import unquote_to_bytes
 
 import pytest
 
-from retrieval.index.manifest import quoted, write_atomically
+from retrieval.index.manifest import percent_encoded, write_atomically
 
 
 def test_a_write_that_fails_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -23,5 +23,5 @@ def test_a_write_that_fails_leaves_the_old_file(tmp_path: Path, monkeypatch: pyt
 
 @pytest.mark.parametrize("path", [b"/plain name.txt", "/naïve/日本.md".encode(), b"/bad\xff\n%41", b"C:\\x"])
 def test_any_path_is_written_as_text_and_back(path: bytes) -> None:
-    assert unquote_to_bytes(quoted(path)) == path
-    assert quoted(path).isascii()
+    assert unquote_to_bytes(percent_encoded(path)) == path
+    assert percent_encoded(path).isascii()

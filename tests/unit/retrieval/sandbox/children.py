@@ -16,7 +16,7 @@ import json, os, re, signal, sys, time
 sys.path.insert(0, {str(_CHECKOUT)!r})
 from retrieval.documents import load
 from retrieval.sandbox import child as reader
-from retrieval.documents.load import parse as really_parse
+from retrieval.documents.load import parse_document as really_parse
 from retrieval.documents.loaded import Loaded, Section
 
 def text(value): return Loaded([Section(str(value))])
@@ -46,12 +46,12 @@ class Marks:
 
 
 def child(folder: Path, body: str, marks: Marks | None = None) -> list[str]:
-    """Return the command of a reader that runs ``body`` before it serves; its ``parse`` is the one used, if any.
+    """Return the command of a reader that runs ``body`` before it serves; a ``parse_document`` in it is used.
 
     What the body opens before is still open when the reader is confined.
     """
     script = folder / "child.py"
-    end = "if 'parse' in globals(): reader.parse = parse\nreader.main()\n"
+    end = "if 'parse_document' in globals(): reader.parse_document = parse_document\nreader.main()\n"
     script.write_text(_BEGIN + (marks.body if marks else "") + dedent(body) + "\n" + end, encoding="utf-8")
     return [sys.executable, "-I", str(script)]
 

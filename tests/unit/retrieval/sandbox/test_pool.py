@@ -23,7 +23,7 @@ def texts(readings: list[Reading]) -> list[str]:
 
 def test_all_that_is_known_of_a_section_arrives(tmp_path: Path) -> None:
     body = """
-        def parse(path, data):
+        def parse_document(path, data):
             extra = {"much": "y" * 5_000_000}
             many = [Section("x" * 400_000, page=n, date="2024-05-06", extra=extra) for n in range(1, 8)]
             return Loaded([*many, Section("😀 end", row=9)], note="A note.", date="2020-01-01")
@@ -38,7 +38,7 @@ def test_all_that_is_known_of_a_section_arrives(tmp_path: Path) -> None:
 def test_a_slow_file_does_not_hold_up_those_behind_it_and_keeps_its_place(tmp_path: Path) -> None:
     marks = Marks(tmp_path)
     body = """
-        def parse(path, data):
+        def parse_document(path, data):
             if path.stem != "slow": mark()
             for _ in range(4) if path.stem == "slow" else (): os.read(marks, 1)
             return text(path.stem)
@@ -59,7 +59,7 @@ def test_files_are_read_ahead_but_not_far_ahead(
 ) -> None:
     monkeypatch.setattr(pool, "_PREFETCH_TEXT", 6_400_000)
     marks = Marks(tmp_path)
-    body = f"def parse(path, data): mark(); return text('a' * {size})"
+    body = f"def parse_document(path, data): mark(); return text('a' * {size})"
     paths = write(tmp_path / "d", [f"{number}.txt" for number in range(9)])
     with Readers(workers=1, command=child(tmp_path, body, marks)) as readers:
         readings = readers.read(paths)
@@ -72,7 +72,7 @@ def test_files_are_read_ahead_but_not_far_ahead(
 
 def test_one_process_reads_many_files_and_then_makes_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(process, "_FILES", 100)  # more than it may have open at once
-    command = child(tmp_path, "def parse(path, data): return text(os.getpid())")
+    command = child(tmp_path, "def parse_document(path, data): return text(os.getpid())")
     paths = write(tmp_path / "d", [f"{number}.txt" for number in range(110)])
     with Readers(workers=1, command=command) as readers:
         pids = texts(list(readers.read(paths)))
@@ -83,7 +83,7 @@ def test_one_process_reads_many_files_and_then_makes_room(tmp_path: Path, monkey
 def test_a_process_that_has_grown_is_replaced(tmp_path: Path) -> None:
     body = """
         kept = []
-        def parse(path, data):
+        def parse_document(path, data):
             if path.stem == "big": kept.append(bytearray(b"a") * 400_000_000)
             return text(os.getpid())
     """
@@ -99,7 +99,7 @@ def test_a_process_is_started_with_the_first_file_and_none_is_left_by_who_stops_
 ) -> None:
     before = children()
     body = """
-        def parse(path, data):
+        def parse_document(path, data):
             while path.stem != "0": time.sleep(1)
             return text(path.stem)
     """
@@ -118,7 +118,7 @@ def test_a_process_is_started_with_the_first_file_and_none_is_left_by_who_stops_
 
 def test_a_new_call_ends_the_one_before(tmp_path: Path) -> None:
     body = """
-        def parse(path, data):
+        def parse_document(path, data):
             while path.stem == "slow": time.sleep(1)
             return text(path.stem)
     """
