@@ -67,11 +67,11 @@ def conditions_of(passage: Passage, quote: Quote, answer: str, others: Iterable[
     units = {unit for _, unit in own}
     stated = amounts_of(answer, languages_of([answer]) | ENGLISH) - own
 
-    def related(sentence: str) -> bool:
-        return len(stemmed(sentence) & words) > 1
-
-    def is_other(amounts: frozenset[tuple[str, str]]) -> bool:
-        return bool(units & {unit for _, unit in amounts})
+    def changes(sentence: str, *, follows: bool = False, cued: bool = False) -> bool:
+        amounts = amounts_of(sentence, languages) - own
+        other = units & {unit for _, unit in amounts} and (follows or CHANGES.search(sentence))
+        related = follows or len(stemmed(sentence) & words) > 1
+        return related and bool(other or (cued and CUES.search(sentence))) and not amounts & stated
 
     notes = notes_on(text, quote["start"], end_of_quote)
     found = [(0, passage, *span) for span in notes if not _states(answer, text[slice(*span)], said)]
@@ -84,27 +84,21 @@ def conditions_of(passage: Passage, quote: Quote, answer: str, others: Iterable[
         elif refers and refers.search(sentence):
             rank = 0
         else:
-            between, amounts = text[end_of_quote:start], amounts_of(sentence, languages) - own
+            between = text[end_of_quote:start]
             follows = len(between) <= 2 and not between.strip(" ") and not NUMBERED.match(sentence)
-            changes = CUES.search(sentence) or (is_other(amounts) and (follows or CHANGES.search(sentence)))
-            rank = 2 if (follows or related(sentence)) and changes and not amounts & stated else None
+            rank = 2 if changes(sentence, follows=follows, cued=True) else None
         if rank is not None and end - start <= LONGEST_QUOTE and (rank == 1 or not _states(answer, sentence, said)):
             found.append((rank, passage, start, end))
     for other in others:
         if other["source"] == passage["source"] and other["id"] != passage["id"]:
             for start, end in sentences(other["text"]):
                 sentence = other["text"][start:end]
-                changes = CHANGES.search(sentence) and is_other(amounts_of(sentence, languages) - own)
-                limits = (refers and refers.search(sentence)) or (changes and related(sentence))
+                limits = (refers and refers.search(sentence)) or changes(sentence)
                 if limits and end - start <= LONGEST_QUOTE and not _states(answer, sentence, said):
                     found.append((3, other, start, end))
-    kept = sorted(found, key=lambda one: (one[0], one[2]))
-    quotes = [
-        Quote(passage=one["id"], start=start, end=end)
-        for _, one, start, end in kept
-        if not is_instruction(one["text"][start:end])
-    ]
-    return quotes[:MOST]
+    found = [one for one in found if not is_instruction(one[1]["text"][one[2] : one[3]])]
+    found.sort(key=lambda one: (one[0], one[2]))
+    return [Quote(passage=one["id"], start=start, end=end) for _, one, start, end in found[:MOST]]
 
 
 def cases_of(draft: Draft, claims: Iterable[Claim], found: Iterable[Passage]) -> list[Passage]:
@@ -117,11 +111,11 @@ def cases_of(draft: Draft, claims: Iterable[Claim], found: Iterable[Passage]) ->
     cases: list[Passage] = []
     for quote in [] if is_yes_or_no(draft["text"]) else [one["quote"] for one in claims if one["quote"]]:
         for one in conditions_of(passages[quote["passage"]], quote, draft["text"], passages.values()):
-            passage = passages[one["passage"]]
-            sentence = passage["text"][one["start"] : one["end"]]
-            own = passage["id"] == quote["passage"] and one["start"] < quote["end"]
-            cue = CUES.search(sentence) if own else None
-            case: Passage = {**passage, "text": sentence[cue.start() if cue else 0 :]}
+            passage, start = passages[one["passage"]], one["start"]
+            if passage["id"] == quote["passage"] and start < quote["end"]:
+                cue = CUES.search(passage["text"], start)
+                start = cue.start() if cue else start
+            case: Passage = {**passage, "text": passage["text"][start : one["end"]]}
             cases += [case] if case not in cases else []
     return cases
 

@@ -21,7 +21,7 @@ from core.types import (
 from core.wording import WORDINGS, Wording
 from grounding.answers import LONGEST_ANSWER
 from grounding.claims import claim_ends
-from grounding.conditions import conditions_of
+from grounding.conditions import cases_of, conditions_of
 from grounding.language import language_of
 from grounding.quotes import LONGEST_QUOTE
 from grounding.reasons import sentence_for
@@ -32,6 +32,7 @@ from run.candidates import (
     failure_of,
     is_supported,
     outcome_of,
+    p_supported,
     relabel_conditional,
     support_level,
     weakest,
@@ -194,6 +195,14 @@ def with_conditions(best: Candidate) -> Candidate:
         found = conditions_of(passages[quote["passage"]], quote, text, others) if quote else []
         claims.append({**claim, "conditions": found} if found else claim)
     return {**best, "claims": claims}
+
+
+def open_cases(one: Candidate, state: SelfRAGState, context: Context) -> list[Passage]:
+    """Return the conditions that doubtful claims of a candidate leave out: the question may be about one of them."""
+    least = context.effective_thresholds.unconditional
+    probable = [(p_supported(claim["verdict"]), claim) for claim in one["claims"]]
+    doubtful = [claim for p, claim in probable if support_level(claim) != "fully" or (p is not None and p < least)]
+    return cases_of(one["draft"], doubtful, state["passages"])
 
 
 def conditions_on(best: Candidate) -> list[str]:

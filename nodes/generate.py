@@ -17,7 +17,7 @@ from grounding.language import language_of
 from grounding.refusals import declines
 from models.usage import LimitReachedError
 from nodes.concurrency import characters_of, gather, off_loop
-from nodes.finish import wording_of
+from nodes.finish import open_cases, wording_of
 from prompts.delimiters import as_data, delimited
 from prompts.generate import (
     ANY_POINTS,
@@ -32,7 +32,7 @@ from prompts.generate import (
     SUMMARY,
 )
 from prompts.grade_documents import RELEVANCE
-from run.candidates import best_of, open_cases, p_supported, round_of
+from run.candidates import best_of, p_supported, round_of
 from run.context import Context, Services
 from run.segments import ids_of, missing_cells, most_segments, passages_of_things, to_draft
 from run.state import SelfRAGState, in_segments, standalone_question, things_of

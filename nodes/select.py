@@ -7,8 +7,8 @@ from langgraph.runtime import Runtime
 from core.types import Segment
 from grounding.lengths import asks_for_a_list
 from nodes.concurrency import characters_of, off_loop
-from nodes.finish import quotes_of
-from run.candidates import best_of, fully_supported, open_cases, round_of, useful, with_round
+from nodes.finish import open_cases, quotes_of
+from run.candidates import best_of, fully_supported, round_of, useful, with_round
 from run.context import Context, Services
 from run.segments import accepted_in, candidate_of_segments, next_of
 from run.state import SelfRAGState, in_segments, things_of

@@ -4,19 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from core.text import shortened
-from core.types import (
-    Candidate,
-    CandidateRecord,
-    Claim,
-    Draft,
-    Outcome,
-    Passage,
-    Segment,
-    StopReason,
-    SupportLevel,
-    Verdict,
-)
-from grounding.conditions import cases_of
+from core.types import Candidate, CandidateRecord, Claim, Draft, Outcome, Segment, StopReason, SupportLevel, Verdict
 from prompts.answer_check import USEFULNESS
 from prompts.grade_documents import RELEVANCE
 from prompts.hallucination_check import SUPPORT
@@ -126,16 +114,6 @@ def relabel_conditional(one: Candidate, least: float) -> Candidate:
             claim = {**claim, "verdict": {**verdict, "label": "partially supported", "reason": why}}
         claims.append(claim)
     return {**one, "claims": claims}
-
-
-def open_cases(one: Candidate, state: SelfRAGState, context: Context) -> list[Passage]:
-    """Return the conditions that the candidate's claims leave out which are not sure: the question may be about one."""
-    least, doubtful = context.effective_thresholds.unconditional, []
-    for claim in one["claims"]:
-        p = p_supported(claim["verdict"])
-        if support_level(claim) != "fully" or (p is not None and p < least):
-            doubtful.append(claim)
-    return cases_of(one["draft"], doubtful, state["passages"])
 
 
 def p_supported(verdict: Verdict) -> float | None:

@@ -222,7 +222,7 @@ def systems_of(
 
 
 def dataset_documents(docs: Sequence[Path] | None, path: Path, dataset: Dataset) -> Sequence[Path] | None:
-    """Return ``docs``, else the documents of the dataset, else the sample if ``path`` is beside it; None: the library."""
+    """Return ``docs``, else the dataset's documents, else the sample if ``path`` is beside it; None: the library."""
     if not docs:
         require_docs(dataset.documents, f"the documents that {shown_path(path.name)} names, or give --docs")
     own = dataset.documents or ((SAMPLE,) if path.resolve().parent == SAMPLE.parent else ())
