@@ -2,12 +2,13 @@
 
     python -m benchmarks.conditions --half report
 
-The 60 documents of ``data/conditions.jsonl`` in three languages were written for this; those of one half are for
-tuning, the others for the report. Printed by kind of question are the shares of answers that are right, that are wrong
-but grounded, that give the rule where the exception holds and do not quote that, and that quote it, and of abstentions
-that show the sentence which decides the question; ``bench/conditions.json`` has them, ``--out`` the answers. An answer
-is right if it is grounded and says, outside the conditions that it quotes, one of the wordings of each thing that it
-must say, or begins with the right one of yes and no. Where the document does not say, an abstention is right.
+The 90 documents of ``data/conditions.jsonl`` in three languages were written for this: 30 for the report, the others,
+of which 30 have no question of yes or no, for tuning. Printed by kind of question are the shares of answers that are
+right, that are wrong but grounded, that give the rule where the exception holds and do not quote that, and that quote
+it, and of abstentions that show the sentence which decides the question; ``bench/conditions.json`` has them, ``--out``
+the answers. An answer is right if it is grounded and says, outside the conditions that it quotes, one of the wordings
+of each thing that it must say, or begins with the right one of yes and no. Where the document does not say, an
+abstention is right.
 """
 
 import asyncio
@@ -56,7 +57,7 @@ async def answers(documents: Sequence[dict[str, Any]], folder: Path, kinds: Sequ
     """Return a row for each question of the documents, asked of all of them."""
     rows = []
     async with SelfRAG.open(folder) as rag:
-        for one, kind in counted([(one, kind) for one in documents for kind in kinds]):
+        for one, kind in counted([(one, kind) for one in documents for kind in kinds if kind in one]):
             result = await rag.aask(one[kind]["question"])
             row: dict[str, Any] = {"id": one["id"], "kind": kind, "language": one["language"]}
             row["gold"] = one[kind].get("answer")
