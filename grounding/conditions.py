@@ -10,7 +10,7 @@ from grounding.answers import is_yes_or_no
 from grounding.instructions import is_instruction
 from grounding.language import ENGLISH, languages_of
 from grounding.measures import in_english_units
-from grounding.notes import notes_on
+from grounding.notes import marks_of, notes_in, notes_on
 from grounding.quotes import LONGEST_QUOTE
 from grounding.reasons import GENERIC_STEMS
 from grounding.sentences import sentences
@@ -56,7 +56,7 @@ def conditions_of(passage: Passage, quote: Quote, answer: str, others: Iterable[
     These are the quote's own sentence, if the condition comes after what the answer says; the notes that the quote
     refers to; and later sentences that refer to its section, or that are related to it and have a word for a condition
     or another amount of what it measures. In the ``others`` of the same document they refer to the section, or are
-    related and change an amount. Sentences that instruct the reader are left out. There are two at most.
+    related and change an amount, or are its notes. Sentences that instruct the reader are left out. There are two at most.
     """
     text, end_of_quote = passage["text"], quote["end"]
     spans = sentences(text)
@@ -89,8 +89,10 @@ def conditions_of(passage: Passage, quote: Quote, answer: str, others: Iterable[
             rank = 2 if changes(sentence, follows=follows, cued=True) else None
         if rank is not None and end - start <= LONGEST_QUOTE and (rank == 1 or not _states(answer, sentence, said)):
             found.append((rank, passage, start, end))
+    marks = set() if notes else marks_of(text, quote["start"], end_of_quote)
     for other in others:
         if other["source"] == passage["source"] and other["id"] != passage["id"]:
+            found += [(0, other, *span) for mark, span in notes_in(other["text"]).items() if mark in marks]
             for start, end in sentences(other["text"]):
                 sentence = other["text"][start:end]
                 limits = (refers and refers.search(sentence)) or changes(sentence)

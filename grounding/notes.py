@@ -9,6 +9,7 @@ _MARK = rf"\\?[*†‡§]{{1,3}}|\[\^?[^\W_]{{1,3}}\]|{RAISED_DIGITS}{{1,2}}"
 _BEFORE = r"(?<=[\w%€$£.)])"
 MARKED = re.compile(rf"{_BEFORE}\s?({_MARK})\s*$")
 _NOTE = re.compile(rf"^({_MARK}):?[ \t]*(?=\w)", re.MULTILINE)
+_BEHIND = re.compile(_MARK)
 # In running text a number in brackets is mostly a reference to a book.
 _WITHIN = re.compile(rf"{_BEFORE}(?!\[\^?\d)({_MARK})(?!\w)")
 
@@ -23,8 +24,14 @@ def notes_in(text: str, start: int = 0) -> dict[str, tuple[int, int]]:
 
 
 def notes_on(text: str, start: int, end: int) -> list[tuple[int, int]]:
-    """Return the spans of the notes that this part of a text refers to; marks in pairs only emphasise words."""
-    said = text[start:end]
-    marks = {mark for mark in _WITHIN.findall(said) if said.count(mark) % 2}
+    """Return the spans of the notes that this part of a text refers to."""
+    marks = marks_of(text, start, end)
     found = notes_in(text).items() if marks else ()
     return [span for mark, span in found if mark in marks and not start <= span[0] < end]
+
+
+def marks_of(text: str, start: int, end: int) -> set[str]:
+    """Return the marks of notes in this part of a text and right behind it. Marks in pairs only emphasise words."""
+    behind = _BEHIND.match(text, end)
+    said = text[start : behind.end() if behind else end]
+    return {mark for mark in _WITHIN.findall(said) if said.count(mark) % 2}

@@ -47,6 +47,7 @@ def test_a_rule_with_its_condition_in_one_sentence_is_shown_whole() -> None:
 @pytest.mark.parametrize("note", ["* Summer only.", "* Except on Sundays, when the Birch has 12."])
 def test_a_note_that_the_quote_refers_to_is_a_condition(note: str) -> None:
     assert conditions("Ferry: Birch | Seats: 480*", f"\n\n{note}\nTickets.", "Birch") == [note]
+    assert conditions("The Birch has 480 seats.", f"* It is white.\n\n{note}\nTickets.", "480") == [note]
 
 
 def test_a_later_paragraph_that_refers_to_the_section_puts_a_condition_on_it() -> None:
@@ -97,18 +98,28 @@ RAISED = "For six tenants the notice is raised to nine weeks."
     [
         (f"The gate is green. {ELSEWHERE}", "a.md", [ELSEWHERE]),
         (f"The gate is green. {RAISED}", "a.md", [RAISED]),
+        ("The gate is green.\n\n* Not in May.", "a.md", ["* Not in May."]),
+        ("The gate is green.\n\n† Not in May.", "a.md", []),  # a note on something else
         (ELSEWHERE, "b.md", []),  # another document
         ("Meals are extended to nine weeks.", "a.md", []),  # of another matter
         ("A tenant's notice is on the door for nine weeks.", "a.md", []),  # changes nothing
     ],
 )
 def test_a_condition_in_another_passage_of_the_document_is_a_case(text: str, source: str, cases: list[str]) -> None:
-    rule = f"§ 3 Notice. {LEASE}"
-    said = {**claim("six weeks"), "quote": Quote(passage=rule, start=12, end=len(rule))}
+    rule = f"§ 3 Notice. {LEASE}*"
+    said = {**claim("six weeks"), "quote": Quote(passage=rule, start=12, end=len(rule) - 1)}
     found = [passage(text, source=source)]
     drafted = {**draft("six weeks"), "passages": [passage(rule, source="a.md")]}
     assert [one["text"] for one in cases_of(drafted, [said], found)] == cases
     assert cases_of({**drafted, "text": "Yes."}, [said], found) == []
+
+
+def test_a_note_of_the_quotes_own_passage_comes_before_one_of_another() -> None:
+    text = f"{LEASE}*\n\n* Not in June."
+    (found,) = conditions_of(
+        passage(text), Quote(passage=text, start=0, end=len(LEASE)), "", [passage("\n* Not in May.")]
+    )
+    assert found["passage"] == text
 
 
 def test_of_the_quotes_own_sentence_the_part_from_the_condition_on_is_a_case() -> None:
