@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from core.text import location, shortened_in_the_middle
 
 if TYPE_CHECKING:  # the parsing processes have no use for pydantic's types
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from typing import Any
 
     from core.types import Citation, Passage
@@ -15,6 +15,11 @@ if TYPE_CHECKING:  # the parsing processes have no use for pydantic's types
 SEPARATOR = " > "
 LONGEST_TITLE = 120  # characters; of a single heading, too
 LONGEST_HEADING = 300  # characters of the headings above a passage
+
+
+def characters_of(passages: Iterable[Passage]) -> int:
+    """Return the characters of the passages' texts."""
+    return sum(len(one["text"]) for one in passages)
 
 
 def section_of(passage: Passage | Mapping[str, Any]) -> str:

@@ -55,8 +55,8 @@ def conditions_of(passage: Passage, quote: Quote, answer: str, others: Iterable[
 
     These are the quote's own sentence, if the condition comes after what the answer says; the notes that the quote
     refers to; and later sentences that refer to its section, or that are related to it and have a word for a condition
-    or another amount of what it measures. In the ``others`` of the same document they refer to the section, or are
-    related and change an amount, or are its notes. Sentences that instruct the reader are left out. There are two at most.
+    or another amount of what it measures. In the ``others`` of the same document they are its notes, refer to its
+    section, or are related and change an amount. Sentences that instruct the reader are left out; two at most are kept.
     """
     text, end_of_quote = passage["text"], quote["end"]
     spans = sentences(text)
@@ -74,7 +74,7 @@ def conditions_of(passage: Passage, quote: Quote, answer: str, others: Iterable[
         return related and bool(other or (cued and CUES.search(sentence))) and not amounts & stated
 
     notes = notes_on(text, quote["start"], end_of_quote)
-    found = [(0, passage, *span) for span in notes if not _states(answer, text[slice(*span)], said)]
+    found = [(0, passage, *span) for span in notes]
     for start, end in spans:
         sentence = text[start:end]
         if any(first <= start < last for first, last in notes):
@@ -87,20 +87,23 @@ def conditions_of(passage: Passage, quote: Quote, answer: str, others: Iterable[
             between = text[end_of_quote:start]
             follows = len(between) <= 2 and not between.strip(" ") and not NUMBERED.match(sentence)
             rank = 2 if changes(sentence, follows=follows, cued=True) else None
-        if rank is not None and end - start <= LONGEST_QUOTE and (rank == 1 or not _states(answer, sentence, said)):
+        if rank is not None and end - start <= LONGEST_QUOTE:
             found.append((rank, passage, start, end))
     marks = set() if notes else marks_of(text, quote["start"], end_of_quote)
     for other in others:
         if other["source"] == passage["source"] and other["id"] != passage["id"]:
-            found += [(0, other, *span) for mark, span in notes_in(other["text"]).items() if mark in marks]
+            found += [(1, other, *span) for mark, span in notes_in(other["text"]).items() if mark in marks]
             for start, end in sentences(other["text"]):
                 sentence = other["text"][start:end]
                 limits = (refers and refers.search(sentence)) or changes(sentence)
-                if limits and end - start <= LONGEST_QUOTE and not _states(answer, sentence, said):
+                if limits and end - start <= LONGEST_QUOTE:
                     found.append((3, other, start, end))
-    found = [one for one in found if not is_instruction(one[1]["text"][one[2] : one[3]])]
-    found.sort(key=lambda one: (one[0], one[2]))
-    return [Quote(passage=one["id"], start=start, end=end) for _, one, start, end in found[:MOST]]
+    kept = []  # those of rank 1 even if the answer has their words
+    for rank, one, start, end in sorted(found, key=lambda each: (each[0], each[2])):
+        sentence = one["text"][start:end]
+        if not is_instruction(sentence) and (rank == 1 or not _states(answer, sentence, said)):
+            kept.append(Quote(passage=one["id"], start=start, end=end))
+    return kept[:MOST]
 
 
 def cases_of(draft: Draft, claims: Iterable[Claim], found: Iterable[Passage]) -> list[Passage]:

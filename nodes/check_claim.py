@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from core.passages import characters_of
 from core.types import UNKNOWN, Claim, Passage, Quote, Verdict
 from core.words import STOP_WORDS
 from grounding.answers import both_ways, is_yes_or_no
@@ -12,7 +13,7 @@ from grounding.conditions import states_condition_as_fact
 from grounding.language import language_of
 from grounding.quotes import find_quote, find_second_quote, missing_facts
 from models.calibration import expit, logit
-from nodes.concurrency import characters_of, gather, off_loop
+from nodes.concurrency import gather, off_loop
 from nodes.reasons import of_support, verdict_with_reason
 from prompts.delimiters import as_data, delimited
 from prompts.explain import CRITICISE

@@ -10,7 +10,7 @@ from typing import Any
 from langgraph.runtime import Runtime
 
 from core.errors import ModelError
-from core.passages import stated_by
+from core.passages import characters_of, stated_by
 from core.text import shortened
 from core.types import DocumentAnswer, Passage, Quote
 from grounding import answers as rules
@@ -44,7 +44,7 @@ async def compare_answers(state: SelfRAGState, services: Services, runtime: Runt
     answered = outcome_of(state, runtime.context)[0] in ANSWERED
     if claim and claim["quote"] and answered and all(map(rules.asks_for_one_fact, asked_as)):
         documents = relevant_documents(state)
-        size = sum(len(one["text"]) for passages in documents for one in passages)
+        size = sum(map(characters_of, documents))
         agreeing, others = await off_loop(size, split_documents, claim["text"], question, documents)
         asked = others[:MOST_DOCUMENTS]
         drafted = DocumentAnswer(answer=claim["text"], verdict=claim["verdict"], quote=claim["quote"])

@@ -8,7 +8,6 @@ from functools import partial
 from typing import ParamSpec, TypeVar
 
 from core.errors import RequestError
-from core.types import Passage
 
 SHORT = 10_000  # characters, processed within milliseconds
 P = ParamSpec("P")
@@ -59,11 +58,6 @@ async def gather_bounded(
 # One thread: more would only compete for the GIL, at the event loop's expense. Work still queued when its question
 # ends is never started.
 _thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="rules")
-
-
-def characters_of(passages: Iterable[Passage]) -> int:
-    """Return the characters of the passages' texts."""
-    return sum(len(one["text"]) for one in passages)
 
 
 async def off_loop(size: int, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:

@@ -5,10 +5,11 @@ from typing import Any
 
 from langgraph.runtime import Runtime
 
+from core.passages import characters_of
 from core.types import Verdict
 from grounding.premises import brings_premises
 from models.calibration import route_features
-from nodes.concurrency import characters_of, off_loop
+from nodes.concurrency import off_loop
 from nodes.reasons import MODES, of_route
 from nodes.retrieve import as_passage, searches_of
 from prompts.decide import RETRIEVE

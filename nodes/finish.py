@@ -6,6 +6,7 @@ from typing import Any
 
 from langgraph.runtime import Runtime
 
+from core.passages import characters_of
 from core.text import location, shortened
 from core.types import (
     Candidate,
@@ -13,6 +14,7 @@ from core.types import (
     Claim,
     Conflict,
     DocumentAnswer,
+    Draft,
     Outcome,
     Passage,
     Quote,
@@ -25,7 +27,7 @@ from grounding.conditions import cases_of, conditions_of
 from grounding.language import language_of
 from grounding.quotes import LONGEST_QUOTE
 from grounding.reasons import sentence_for
-from nodes.concurrency import characters_of, off_loop
+from nodes.concurrency import off_loop
 from prompts.grade_documents import RELEVANCE
 from run.candidates import (
     ANSWERED,
@@ -49,7 +51,9 @@ async def finish(state: SelfRAGState, services: Services, runtime: Runtime[Conte
     """Set the outcome, the reason for stopping, the answer, its citations, and why each candidate was chosen or not."""
     best = state["best"]
     if best is not None and not state.get("queried"):
-        found = await off_loop(characters_of(best["draft"]["passages"]), with_conditions, best)
+        # In a long answer each claim would be held against each of up to hundreds of passages.
+        others = [] if state.get("segments") else best["draft"]["passages"]
+        found = await off_loop(characters_of(best["draft"]["passages"]), with_conditions, best, others)
         best = relabel_conditional(found, runtime.context.effective_thresholds.unconditional)
         state = {**state, "best": best}
     outcome, reason = outcome_of(state, runtime.context)
@@ -185,24 +189,23 @@ def quotes_of(claim: Claim) -> list[Quote]:
     return [quote for quote in quotes if quote]
 
 
-def with_conditions(best: Candidate) -> Candidate:
-    """Add to each supported claim the conditions of its passage that the draft leaves out."""
+def with_conditions(best: Candidate, others: Sequence[Passage]) -> Candidate:
+    """Add to each supported claim the conditions, in its passage and the ``others``, that the draft leaves out."""
     passages = {passage["id"]: passage for passage in best["draft"]["passages"]}
     claims = []
     for claim in best["claims"]:
         quote = claim["quote"] if is_supported(claim) else None
-        text, others = best["draft"]["text"], passages.values()
-        found = conditions_of(passages[quote["passage"]], quote, text, others) if quote else []
+        found = conditions_of(passages[quote["passage"]], quote, best["draft"]["text"], others) if quote else []
         claims.append({**claim, "conditions": found} if found else claim)
     return {**best, "claims": claims}
 
 
-def open_cases(one: Candidate, state: SelfRAGState, context: Context) -> list[Passage]:
-    """Return the conditions that doubtful claims of a candidate leave out: the question may be about one of them."""
+def open_cases(draft: Draft, claims: Sequence[Claim], state: SelfRAGState, context: Context) -> list[Passage]:
+    """Return the conditions that doubtful claims of a draft leave out: the question may be about one of them."""
     least = context.effective_thresholds.unconditional
-    probable = [(p_supported(claim["verdict"]), claim) for claim in one["claims"]]
+    probable = [(p_supported(claim["verdict"]), claim) for claim in claims]
     doubtful = [claim for p, claim in probable if support_level(claim) != "fully" or (p is not None and p < least)]
-    return cases_of(one["draft"], doubtful, state["passages"])
+    return cases_of(draft, doubtful, state["passages"])
 
 
 def conditions_on(best: Candidate) -> list[str]:

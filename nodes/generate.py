@@ -9,6 +9,7 @@ from langchain_core.prompts import ChatPromptTemplate
 from langgraph.runtime import Runtime
 
 from core.errors import ModelError
+from core.passages import characters_of
 from core.types import UNKNOWN, Candidate, Claim, Draft, Drafted, Passage
 from grounding.answers import both_ways, is_yes_or_no
 from grounding.claims import with_lead_in
@@ -16,7 +17,7 @@ from grounding.compared import Cell, as_table, cells_of, in_rows, things_compare
 from grounding.language import language_of
 from grounding.refusals import declines
 from models.usage import LimitReachedError
-from nodes.concurrency import characters_of, gather, off_loop
+from nodes.concurrency import gather, off_loop
 from nodes.finish import open_cases, wording_of
 from prompts.delimiters import as_data, delimited
 from prompts.generate import (
@@ -56,7 +57,9 @@ async def generate(state: SelfRAGState, services: Services, runtime: Runtime[Con
     last, failed = best_of(round_of(state, runtime.context), runtime.context.constraints), 0
     drafted, cases = state["drafted"], list[Passage]()
     if last:
-        cases = await off_loop(characters_of(state["passages"]), open_cases, last, state, runtime.context)
+        cases = await off_loop(
+            characters_of(state["passages"]), open_cases, last["draft"], last["claims"], state, runtime.context
+        )
         drafts = [_opposite(last, state, runtime.context) or await _redraft(write, last, cases, state["passages"])]
     else:
         passages = [passage for passage in state["passages"] if passage["id"] in state["relevant"]]

@@ -5,11 +5,12 @@ from typing import Any
 
 from langgraph.runtime import Runtime
 
+from core.passages import characters_of
 from core.types import UNKNOWN, Naming, Passage, Verdict
 from grounding.descriptions import may_describe
 from grounding.links import linked_pairs
 from models.calibration import relevance_features
-from nodes.concurrency import characters_of, gather, off_loop
+from nodes.concurrency import gather, off_loop
 from nodes.reasons import of_relevance, verdict_with_reason, with_reason
 from prompts.delimiters import as_data, readable
 from prompts.grade_documents import RELEVANCE

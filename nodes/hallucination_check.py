@@ -11,10 +11,9 @@ from grounding.answers import is_yes_or_no, repeats_question
 from grounding.claims import Statement, statements
 from grounding.compared import Cell, is_of_it_alone, is_said_of
 from grounding.comparisons import asks_which
-from grounding.conditions import cases_of
 from nodes.check_claim import Evidence, check_claim, check_statement, criticised, supported_from, unsupported
 from nodes.concurrency import gather, off_loop
-from nodes.finish import wording_of
+from nodes.finish import open_cases, wording_of
 from prompts.generate import MAX_TOKENS
 from run.candidates import is_supported, p_supported
 from run.context import Context, Services
@@ -72,10 +71,10 @@ async def _claims_of(draft: Draft, state: SelfRAGState, services: Services, cont
 
     if any(map(is_supported, checked)):
         checked = await gather(map(by_itself, found, checked))
-    if state["drafts_left"] > 0 and not context.explain:
-        failed = [claim for claim in checked if claim["verdict"]["label"] != "fully supported"]
-        if not await off_loop(evidence.size, cases_of, draft, failed, state["passages"]):  # else these are drafted from
-            checked = await gather(criticised(claim, evidence, services) for claim in checked)
+    redrafts = state["drafts_left"] > 0 and not context.explain
+    # A redraft from open cases does not read the reasons.
+    if redrafts and not await off_loop(evidence.size, open_cases, draft, checked, state, context):
+        checked = await gather(criticised(claim, evidence, services) for claim in checked)
     return checked + [unsupported(one, "There are too many statements to check each.") for one in found[MOST_CLAIMS:]]
 
 

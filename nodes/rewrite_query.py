@@ -5,11 +5,11 @@ from typing import Any
 
 from langgraph.runtime import Runtime
 
-from core.passages import stated_by
+from core.passages import characters_of, stated_by
 from core.text import first_line, shortened
 from core.types import UNKNOWN
 from grounding.reasons import missing_words, sentence_for
-from nodes.concurrency import characters_of, off_loop
+from nodes.concurrency import off_loop
 from nodes.subjects import description_of, subject_of
 from prompts.delimiters import as_data
 from prompts.rewrite_query import MAX_TOKENS, REWRITE_QUERY

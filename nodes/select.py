@@ -4,9 +4,10 @@ from typing import Any
 
 from langgraph.runtime import Runtime
 
+from core.passages import characters_of
 from core.types import Segment
 from grounding.lengths import asks_for_a_list
-from nodes.concurrency import characters_of, off_loop
+from nodes.concurrency import off_loop
 from nodes.finish import open_cases, quotes_of
 from run.candidates import best_of, fully_supported, round_of, useful, with_round
 from run.context import Context, Services
@@ -29,7 +30,9 @@ async def select(state: SelfRAGState, services: Services, runtime: Runtime[Conte
     best = best_of([*before, *round_], context.constraints)
     accepted = best is not None and fully_supported(best) and useful(best)
     if best and accepted and state["drafts_left"] > 0:
-        accepted = not await off_loop(characters_of(state["passages"]), open_cases, best, state, context)
+        accepted = not await off_loop(
+            characters_of(state["passages"]), open_cases, best["draft"], best["claims"], state, context
+        )
     declined = bool(round_) and all(one["draft"]["declined"] for one in round_)
     reconsidered = context.mode == "adaptive" and state["route"] == "direct" and bool(round_) and not accepted
     decided: dict[str, Any] = {

@@ -5,7 +5,7 @@ from functools import reduce
 from itertools import groupby
 from typing import NamedTuple
 
-from core.passages import last_heading, stated_by
+from core.passages import characters_of, last_heading, stated_by
 from core.types import Candidate, Claim, Draft, Next, Passage, Segment
 from grounding.claims import with_lead_in
 from grounding.compared import Cell, as_table, cells_of, in_rows, points_named, things_compared
@@ -225,10 +225,10 @@ def to_draft(state: SelfRAGState, context: Context) -> list[list[Passage]]:
 
 def split_passages(passages: Sequence[Passage], most: int) -> list[list[Passage]]:
     """Return the passages in at most ``most`` parts of about the same length; in more, if those would be too long."""
-    size = min(LONGEST_PART, max(SHORTEST_PART, sum(len(one["text"]) for one in passages) / most))
+    size = min(LONGEST_PART, max(SHORTEST_PART, characters_of(passages) / most))
     parts: list[list[Passage]] = [[]]
     for passage in passages:
-        if parts[-1] and sum(len(one["text"]) for one in parts[-1]) + len(passage["text"]) / 2 > size:
+        if parts[-1] and characters_of(parts[-1]) + len(passage["text"]) / 2 > size:
             parts.append([])
         parts[-1].append(passage)
     return [one for one in parts if one]

@@ -124,6 +124,9 @@ async def test_the_conditions_that_a_supported_claim_leaves_out_are_kept_with_it
     both["draft"]["passages"].append(passage("For sheds the notice that a tenant gives is raised to nine weeks."))
     (kept,) = (await run_node(finish, state(best=both)))["best"]["claims"]
     assert [one["passage"][:10] for one in kept["conditions"]] == ["The tenant", "For sheds "]
+    segment = {"drafted": "", "text": "", "claims": [], "passages": [], "relevance": 1.0}
+    (kept,) = (await run_node(finish, state(best=both, segments=[segment], left_out=[])))["best"]["claims"]
+    assert len(kept["conditions"]) == 1, "of a long answer each claim is read beside its own passage alone"
 
 
 def conditional(p: float) -> Any:
