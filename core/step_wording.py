@@ -99,7 +99,7 @@ def _compared(decided: Mapping[str, Any]) -> str:
 
 
 def _drafted(decided: Mapping[str, Any]) -> str:
-    """Return the changes of a redraft, the beginning of a draft, or the beginning of each of several."""
+    """Return what ``generate`` did: the changes of a redraft, or the beginning of each draft."""
     if decided["redraft"]:
         changes = decided.get("changes") or []
         return "redraft: " + (

@@ -117,7 +117,7 @@ class Calibrated:
         return base.model_copy(update={"support": scaled, "graded": True})
 
     def thresholds(self, base: Thresholds) -> Thresholds:
-        """Return ``base`` with the cut as ``supported``; ``supported`` and ``verified`` become calibrated values."""
+        """Return ``base`` for calibrated confidences: the cut becomes ``supported``, and ``verified`` is rescaled."""
         cut = CUTS[self.cut]
         return base.model_copy(update={"supported": self.scaled(cut), "verified": self.scaled(base.verified)})
 
@@ -171,7 +171,7 @@ async def trials_of(
 
 
 def _ends_the_same(lower: SelfRAGState, cut: float) -> bool:
-    """Whether a higher ``cut`` would leave the run ``lower`` as it is: it has no answer, or enough confidence."""
+    """Return True if the run would end in the same state at ``cut``; ``lower`` is its final state at a lower cut."""
     if lower["outcome"] not in ANSWERED or lower["best"] is None:
         return True
     known = confidence(lower["best"])

@@ -152,7 +152,7 @@ def _name_of(passage: Passage) -> str:
 
 
 def _to_compare(by_thing: Mapping[str, Sequence[Passage]]) -> dict[str, Any]:
-    """Return the update for the things to compare: all passages count as relevant until the cells are checked."""
+    """Return the state's update for a comparison: each passage is graded relevant; the cells are checked later."""
     compared = [Compared(thing=thing, passages=[one["id"] for one in own]) for thing, own in by_thing.items()]
     passages = each_once(chain(*by_thing.values()))
     return {**_all_relevant(passages, OF_COMPARED, ", ".join(by_thing)), "compared": compared}

@@ -91,7 +91,7 @@ def question_alone(state: SelfRAGState) -> str:
 
 
 def asks_for_more(state: SelfRAGState) -> bool:
-    """Return True if a summary or the like is asked for, to which each passage can contribute a part."""
+    """Return True if the answer is a long one and the question asks for that, in words such as ``summarise``."""
     question = standalone_question(state)
     return state.get("length") == "long" and subject_asked_for(question) != question
 

@@ -124,7 +124,7 @@ def restore(options: argparse.Namespace, settings: Settings, screen: Screen) -> 
 def copy_all(source: CopySource, target: Store, settings: Settings, progress: Progress) -> tuple[Copied, set[Path]]:
     """Copy a library; return what was copied, and the files that became uploads in the target's database.
 
-    Only files in the server's upload folders become uploads: as ordinary documents all owners would see them.
+    Files in the server's upload folders become uploads, because every owner can see ordinary documents.
     """
     uploads = target.uploads
     folders = [one.resolve() for one in settings.uploads_folders] if uploads else []

@@ -91,7 +91,7 @@ class Library(AbstractContextManager["Library"]):
     def remove(self, path: str | Path) -> None:
         """Remove a root and its passages, except those that another root covers; or delete uploads from the store.
 
-        Documents that only links in this root led to are removed too; if other roots have links, by the next sync.
+        Documents found only through its links are removed too: now, or by the next sync if other roots have links.
         """
         if is_below(os.fsencode(path), UPLOADS):
             self._delete_uploads(os.fsencode(path))

@@ -50,7 +50,7 @@ class PostgresUploads:
             connection.execute(_QUEUE, (path,))
 
     def keep(self, path: bytes, upload: Upload, content: bytes) -> None:
-        """Store a copy of an upload, which is queued by the next sync unless its passages are copied too."""
+        """Store a copy of an upload. The next sync queues it for indexing, unless its passages were copied too."""
         with self._database.writing() as connection:
             connection.execute(_KEEP, (path, upload.sha256, upload.size, upload.mtime_ns, content))
 
