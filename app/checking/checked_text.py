@@ -24,7 +24,7 @@ Check = Callable[[Checkable, Callable[[], Awaitable[Checked]]], Awaitable[Checke
 
 
 class CheckedClaim(JudgedClaim):
-    """A sentence of a text, which is ``text[start:end]``, its verdict, and the ids of its citations."""
+    """A sentence of a text with its verdict, its span ``text[start:end]``, and the ids of its citations."""
 
     start: int
     end: int
@@ -61,11 +61,11 @@ async def check_text(
     progress: Callable[[int, int], None] | None = None,
     cached: Check | None = None,
 ) -> CheckedText:
-    """Check the claims of a text, at most ``at_once`` at a time. Invisible characters are removed from it.
+    """Remove invisible characters from a text, then check its claims, at most ``at_once`` at a time.
 
     ``headings`` are the spans of headings, which are not checked. ``cached`` gets a claim and a function that checks
-    the claim; it may return an earlier result instead of calling that. Raises `NothingToCheckError` for a text without
-    a sentence, `RequestError` for one with too many, and `ModelError`.
+    the claim; it calls the function or returns an earlier result. Raises `NothingToCheckError` for a text without a
+    sentence, `RequestError` for a text with too many sentences, and `ModelError`.
     """
     began, text = time.monotonic(), clean(text)
     found = await off_loop(len(text), checkable, text, headings)
@@ -96,7 +96,7 @@ class ClaimChecked:
 async def check_events(
     check: Callable[[Callable[[int, int], None]], Coroutine[Any, Any, CheckedText]],
 ) -> AsyncGenerator[ClaimChecked | CheckedText, None]:
-    """Yield the progress of ``check``, then the checked text; ``check`` takes a function of (done, total) to report to.
+    """Yield the progress of ``check``, then the checked text; ``check`` gets a callback for (done, total).
 
     Closing the generator cancels the check.
     """

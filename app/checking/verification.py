@@ -51,10 +51,10 @@ class VerifiedClaim(JudgedClaim):
 async def verify_sentence(
     one: Checkable, services: Services, context: Context, question: str | None = None
 ) -> tuple[VerifiedClaim, Usage]:
-    """Check a sentence against what two searches find, for it alone and with its subject; return the cost too.
+    """Check a sentence against the passages that `passages_for` finds; return the verdict and the cost.
 
-    If the sentence answers ``question``, the second search is for the question, and the sentence is judged as the graph
-    judges a claim of an answer. Raises `ModelError` when the model fails or a limit of the context is reached.
+    If the sentence answers ``question``, it is judged as the graph judges a claim of an answer. Raises `ModelError`
+    when the model fails or a limit of the context is reached.
     """
     context = services.completed(context)
     limits = context.effective_limits
@@ -77,7 +77,10 @@ async def verify_sentence(
 async def passages_for(
     one: Checkable, services: Services, context: Context, question: str | None = None
 ) -> list[Passage]:
-    """Return the best ``k`` passages of two searches: for the sentence, and for its question or with its subject."""
+    """Return the ``k`` best passages of two searches.
+
+    The first is for the sentence, the second for ``question`` or, without one, for the sentence with its subject.
+    """
     whole = " ".join(part for part in (one.statement.context, one.statement.text) if part)
     other = question or (f"{one.subject}: {whole}" if one.subject else "")
     queries = [whole, other] if other else [whole]
@@ -146,7 +149,7 @@ def _quoted_passage(quote: Quote, passages: Sequence[Passage]) -> Passage:
 
 
 def verified_claim(claim: Claim, passages: Sequence[Passage], question: str | None = None) -> VerifiedClaim:
-    """Return the claim with its verdict; a supported or contradicted claim has its quotes as citations, from 1 on."""
+    """Return the claim with its verdict; if it is supported or contradicted, its quotes are numbered citations."""
     by_id, citations = {one["id"]: one for one in passages}, list[Citation]()
     if is_supported(claim) or claim["verdict"]["label"] == CONTRADICTED:
         for quote in quotes_of(claim):

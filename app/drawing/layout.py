@@ -140,7 +140,7 @@ class Box:
     height: float
 
     def port(self, side: Side, shift: float) -> Point:
-        """Return a point on one of the sides."""
+        """Return the point on a side that is ``shift`` widths or heights of the box from the middle of the side."""
         if side in ("left", "right"):
             return self.x + self.width / 2 * (1 if side == "right" else -1), self.y + shift * self.height
         return self.x + shift * self.width, self.y + self.height / 2 * (1 if side == "bottom" else -1)

@@ -85,7 +85,7 @@ def _scoped(rules: Mapping[str, str]) -> str:
 
 
 def graph_body(layout: Layout, visits: Visits | None) -> Html:
-    """Draw areas of the loops, then edges, nodes and labels. What a run did not visit is pale; its edges lie lowest."""
+    """Draw the areas of the loops, the edges and the nodes. Edges and nodes that a run did not visit are pale."""
     edges = sorted(EDGES, key=lambda edge: bool(visits and visits.edges[edge]))
     return joined(
         *_areas(layout, visits),

@@ -47,7 +47,7 @@ class Visits:
 
 
 def visit_lines(steps: Sequence[Mapping[str, Any]], width: float) -> list[str]:
-    """Describe what a node decided: a single visit in up to three lines, or the last visits in a line each."""
+    """Describe what a node decided, in at most three lines; of more than three visits only the last are described."""
     if len(steps) == 1:
         return wrapped(summarise_step(steps[0]["node"], steps[0]), width, 11, VISITS)
     told = steps if len(steps) <= VISITS else steps[-VISITS + 1 :]

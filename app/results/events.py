@@ -50,7 +50,7 @@ Event = NodeStarted | NodeFinished | DraftToken | Finished
 
 @dataclass
 class ResumedNodes:
-    """What ran before a checkpoint: steps, and the nodes that finished in the superstep that was interrupted."""
+    """The steps that ended before a run was interrupted, and the nodes that ended in the interrupted superstep."""
 
     steps: Sequence[Step] = ()
     beside_unfinished: list[str] = field(default_factory=list)
@@ -67,7 +67,7 @@ class ResumedNodes:
             yield finished_node(step)
 
     def has_finished(self, node: str) -> bool:
-        """True, once for each time that ``node`` finished in the interrupted superstep: its start is reported again."""
+        """Return True once for each task of ``node`` that ended in the interrupted superstep: its start is repeated."""
         if node not in self.beside_unfinished:
             return False
         self.beside_unfinished.remove(node)

@@ -51,9 +51,9 @@ def bare_stamp() -> Stamp:
 
 
 def with_library(stamp: Stamp, library: Library, settings: Settings, visible: Visible | None = None) -> Stamp:
-    """Return the stamp with the embedding model and the index of ``library``, of its ``visible`` documents.
+    """Return the stamp with the embedding model of ``library`` and a hash of its documents that are ``visible``.
 
-    If the library has been damaged, its index stays unknown.
+    If the library has been damaged, ``index`` stays None.
     """
     known = {"embedding_model": without_secrets(library.store.model.name, settings)}
     with suppress(SelfRAGError):  # the answer was paid for: it is kept without
@@ -77,7 +77,7 @@ def without_secrets(name: str, settings: Settings) -> str:
 
 
 def _model_name(name: str, settings: Settings) -> str:
-    """Return the model's name; for the embedded model, also its file's."""
+    """Return a model's name; for the embedded model, ``embedded:`` and the name of its file."""
     if name != EMBEDDED:
         return name
     return f"{EMBEDDED}:{settings.selfrag_model_path.name if settings.selfrag_model_path else CHAT_MODEL.name}"

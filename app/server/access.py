@@ -47,9 +47,9 @@ class Access:
     hosts: frozenset[str] = frozenset()
 
     def refuses(self, headers: Headers, *, private: bool) -> str | None:
-        """Return why a request is refused: a page of another site may have sent it. None if it may be served.
+        """Return why a request is refused as one that a page of another site may have sent; None if it may be served.
 
-        A page of another site can make its own host name lead to this machine (DNS rebinding), but not an address.
+        Unknown host names are refused, since another site can point its name at this machine (DNS rebinding).
         """
         host = headers.get("host", "")
         name = _host_of(host)
@@ -66,7 +66,7 @@ class Access:
         return None
 
     def _is_own(self, origin: str, host: str) -> bool:
-        """True for a page of this server, perhaps behind a proxy that goes by an allowed name."""
+        """True if a page of this server sent the request, perhaps through a proxy that has an allowed name."""
         try:
             parts = urlsplit(origin)
             return parts.scheme in ("http", "https") and (

@@ -47,14 +47,14 @@ class Accounts:
                 raise QuotaError(what, most, max(1, round((tomorrow - now).total_seconds())))
 
     def began(self, run: Run) -> None:
-        """Record a run before anything is read for it. Raises `QuotaError`, or `RequestError` if that fails."""
+        """Record a run before anything is read for it. Raises `QuotaError`, or `RequestError` if the log fails."""
         self.admit(run.owner)
         self.record("asked", run.owner, run=run.id, kind=run.kind, thread=run.thread, question=run.question)
 
     def ended(self, run: Run, *, goes_on: bool = False) -> None:
         """Count what a run has spent, and record what was read for it.
 
-        A run that ``goes_on`` after a restart counts nothing yet: its result will have the whole cost.
+        If the run ``goes_on`` after a restart, its cost is not counted now: its result will hold the whole cost.
         """
         result = run.result or run.checked
         usage = result.usage if result else no_usage() if goes_on else run.meter.spent
@@ -99,14 +99,13 @@ class Accounts:
         return self._day, dict(self._untold)
 
     def settle(self, day: date, told: Spending, everywhere: Spending) -> None:
-        """Take over the sums of all servers; they include ``told``, what this server told the others."""
+        """Replace the sums of ``day`` by those of all servers, which include ``told``, the report of this server."""
         self._today()
         if self._day == day:
             self._untold -= Counter(told)
             self._spent = Counter(everywhere) + self._untold
 
     def close(self) -> None:
-        """Close the log."""
         if self.audit:
             self.audit.close()
 

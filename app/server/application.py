@@ -47,11 +47,11 @@ def create_app(
 ) -> FastAPI:
     """Make the application over models that are loaded; without ``documents`` it asks the retriever of ``rag``.
 
-    ``sources`` shows citations in their documents; without it they are shown in their passages. ``feedback`` keeps
+    ``sources`` shows a citation in its document; without ``sources``, only its passage is shown. ``feedback`` keeps
     what people say of answers, and ``threads`` conversations; without them nothing is kept. ``accounts`` limits and
     records what each person asks. If ``threads`` are in a database, other servers continue the runs of a server that
     dies; otherwise the application continues interrupted questions of threads when it starts. When it shuts down, it
-    ends what is running, leaves the questions of threads to the next start, and closes what it was given.
+    leaves these runs or questions to be continued, cancels all others, and closes what it was given.
     """
     options = options or ServerOptions()
     metrics = Metrics()

@@ -70,7 +70,7 @@ class Asking:
         return context
 
     def streams_drafts(self, strategy: str | None) -> bool:
-        """True if drafts can be shown as they are written; several at a time would be shown mixed."""
+        """True if drafts can be shown as they are written: the strategy ``combined`` writes one at a time."""
         return (strategy or self.rag.context.strategy) == "combined"
 
     def rag_of(self, owner: str) -> SelfRAG:
@@ -83,7 +83,7 @@ class Asking:
     def ask_of(self, run: Run, asked: RunRequest, saver: BaseCheckpointSaver[str] | None = None) -> Ask:
         """Return a function that answers a run outside threads, or continues it from its checkpoint in ``saver``.
 
-        Drafts are streamed if the run outlives its client, who then follows its events. A check always starts anew.
+        Drafts are streamed only if the run outlives its client: no other client shows them. A check always starts anew.
         """
         rag, context = self.rag_of(run.owner), asked.context
         if run.kind == "check":

@@ -37,8 +37,8 @@ class Documents:
     """A library and its uploads; the owner of a token sees no upload of another owner.
 
     Uploads are kept in the library's database, which servers may share, else in the folder ``uploads``. The ``sample``
-    is asked instead while there is nothing in the library. Indexing is done in a thread, one at a time; ``follow``,
-    such as `follow_own`, is called before each sync with the disk.
+    is asked instead while there is nothing in the library. Indexing is done in a thread, one at a time. `refresh`
+    calls ``follow`` before it syncs: `follow_own` gives a shared library the folders of the user's own library.
     """
 
     def __init__(
@@ -211,7 +211,7 @@ class Documents:
         return self._sample if self._sample and self._asks_sample else self.library
 
     def _read_names(self) -> None:
-        """Read the folders in the library, by which documents are named."""
+        """Read which folders are indexed, and forget the names of documents, which begin with a folder's name."""
         roots = [one.store.roots() for one in (self.library, self._sample) if one]
         self._roots = [path for one in roots for path in (*one.kinds, *one.elsewhere)]
         self._names = {}
@@ -239,7 +239,7 @@ class Documents:
 
 
 def checked_name(name: str) -> str:
-    """Return the name of an upload, if a file of a readable kind can have it. Raises `RequestError`."""
+    """Return an upload's normalised name. Raises `RequestError` unless a file of a readable kind can have the name."""
     told = shortened(name, 60) or "An empty name"
     name = unicodedata.normalize("NFC", re.sub(" {3,}", " ", name))  # as it will be listed
     if (

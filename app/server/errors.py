@@ -101,4 +101,4 @@ def handle_errors(app: FastAPI) -> None:
 
 
 class Refused(HTTPException):
-    """A refusal in a sentence. FastAPI passes an ``HTTPException`` on even where it is raised while reading a body."""
+    """A refusal in a sentence. FastAPI replaces any error while it reads a body, except an ``HTTPException``."""

@@ -73,7 +73,7 @@ def json_response(value: Any, status: int = 200, headers: dict[str, str] | None 
 
 
 async def owner_of(request: Request) -> str:
-    """Return the name of the token that was sent; "" without tokens."""
+    """Return the name of the person whose token was sent; "" if the server has no tokens."""
     return str(request.state.owner)
 
 

@@ -1,6 +1,6 @@
 """Names of documents for clients: the path from the indexed folder on, so that nothing else of the disk is shown.
 
-Paths become names in responses, and names become paths in the filters of requests; everything kept has full paths.
+Paths become names in responses, and names become paths in the filters of requests. What is stored has full paths.
 """
 
 import glob
@@ -28,7 +28,7 @@ FOLDERS = re.compile(r"(?<![\w:/.~-])/(?:[^\s/]+/)+(?=[^\s/])")  # of an absolut
 class Names:
     """The names of the files and folders that were indexed; a document's name begins with its folder's name.
 
-    Each name is the last part of its path, or as many of its last parts as tell it from the other names.
+    A folder's name is the last part of its path; if another folder has the same name, more of the path precedes it.
     """
 
     def __init__(self, roots: Iterable[str] = ()) -> None:
@@ -111,7 +111,7 @@ _current: ContextVar[Callable[[], Names] | None] = ContextVar("selfrag_names", d
 
 @contextmanager
 def naming(names: Callable[[], Names]) -> Iterator[None]:
-    """Let `without_paths` use names within the block; ``names`` is called each time: they may change in a stream."""
+    """Let `without_paths` use names within the block. It calls ``names`` each time, as names may change in a stream."""
     token = _current.set(names)
     try:
         yield
@@ -120,9 +120,9 @@ def naming(names: Callable[[], Names]) -> Iterator[None]:
 
 
 def without_paths(value: T, key: str = "") -> T:
-    """Return a value as the client may see it: a model, JSON, or the text at ``key`` in JSON.
+    """Return a model or JSON as the client may see it: within `naming` with names for paths, elsewhere unchanged.
 
-    Within `naming` names replace paths; elsewhere the value stays as it is.
+    A ``value`` that is a text is treated as the text at ``key``, such as ``source`` or ``message``, in JSON.
     """
     names = _current.get()
     return names().named(value, key) if names else value

@@ -82,12 +82,12 @@ Journal = Callable[["Run", Sequence[RunEvent]], Awaitable[bool]]
 
 @dataclass(eq=False)
 class Run:
-    """A question that ``owner`` asked, or a check of a text, whose name is then in ``question``.
+    """A question that ``owner`` asked, or a check of a text; ``question`` then holds the name of the text.
 
     ``thread`` is the id of the run's thread, if any. An interrupted run is ``unfinished`` until it is continued or
-    cancelled. ``numbered`` is the answer with the numbers of its citations, ``meter`` what this server spent. With
-    a ``journal`` an event is published once it is stored. If a run is ``elsewhere``, another server answers it, and its
-    events are read from there.
+    cancelled. ``numbered`` is the answer with the numbers of its citations, ``meter`` what this server spent. A
+    ``journal`` stores each event for other servers before the event is published. If the run is ``elsewhere``, another
+    server answers it, and this server only publishes the events that the other server has stored.
     """
 
     question: str
@@ -131,7 +131,7 @@ class Run:
             self.add("failed", message=str(error) if isinstance(error, SelfRAGError) else INTERNAL)
 
     def add(self, kind: str, **data: Any) -> None:
-        """Append an event, once the journal, if any, stored it; do nothing for a run that another server answers."""
+        """Append an event, which a journal, if any, stores first. Do nothing for a run that another server answers."""
         if self.elsewhere:
             return
         event = RunEvent(len(self.events) + len(self._unkept) + 1, kind, data)
@@ -187,7 +187,7 @@ class Run:
 
 
 class Runs:
-    """All runs: ``at_once`` are answered at a time, ``queue`` more wait, the last `MOST_KEPT` of an owner are kept."""
+    """All runs. At most ``at_once`` run and ``queue`` wait; of an owner's ended runs the last `MOST_KEPT` are kept."""
 
     def __init__(
         self,
@@ -214,7 +214,7 @@ class Runs:
             return self.add(run, ask)
 
     def add(self, run: Run, ask: Ask) -> Run:
-        """Queue a run, however many are waiting. If it has events of another server, only new ones are published."""
+        """Queue a run, even if the queue is full. The events that another server published for it are not repeated."""
         self._runs[run.id] = run
         if run.events:
             ask = _without_finished(ask, run.events)
@@ -260,7 +260,7 @@ class Runs:
 
     @contextmanager
     def attended(self, run: Run) -> Iterator[None]:
-        """End the run when the block is left, as when its client disconnects, unless the run outlives its client."""
+        """Cancel the run at the end of the block, if it still runs and is not to outlive its client."""
         try:
             yield
         finally:
@@ -282,7 +282,7 @@ class Runs:
 
     @asynccontextmanager
     async def place(self) -> AsyncGenerator[None, None]:
-        """Wait for a place among running runs, and hold it for other work of the models. Raises `QueueFullError`."""
+        """Wait for a place among running runs, and hold it for other work of the models. Raises what `room` raises."""
         with self.room():
             async with self._places:
                 yield
@@ -364,7 +364,7 @@ def finish_run(run: Run, result: Result, numbered: str) -> None:
 
 
 def _without_finished(ask: Ask, told: Sequence[RunEvent]) -> Ask:
-    """Wrap ``ask`` to leave out the events of nodes that finished already, as the events in ``told`` say."""
+    """Wrap ``ask`` to leave out the events of each node that has a ``node_finished`` event in ``told`` already."""
     finished = Counter(event.data["node"] for event in told if event.kind == "node_finished")
     starting, ending = finished.copy(), finished
 

@@ -67,7 +67,7 @@ class SharedRuns:
                     await self._settle()
 
     async def start(self, run: Run, asked: RunRequest) -> Run:
-        """Keep a new run, and queue it here. Raises `QueueFullError`, and `StoreUnavailable`."""
+        """Keep a new run, and queue it here. Raises `QueueFullError`, `ClosingError` and `StoreUnavailable`."""
         with self._asking.runs.room():
             self._asking.runs.begin(run)
             given = as_json(asked.model_dump(mode="json", exclude_unset=True))
@@ -77,7 +77,7 @@ class SharedRuns:
             return self._asking.runs.add(run, self._asking.ask_of(run, asked, self._table.saver(lease)))
 
     async def hold(self, run: Run) -> None:
-        """Take the lease of a thread's run, which is in the table since its turn began."""
+        """Take the lease of a thread's run, so that no other server answers it. The run is in the table already."""
         self._hold(run, await self._call(partial(self._table.take, run.id)))
 
     async def get(self, id_: str, owner: str) -> Run:

@@ -16,7 +16,7 @@ Around = Callable[[Citation], Surroundings]
 
 
 def in_passage(citation: Citation) -> Surroundings:
-    """Return the text before and after a citation within its passage, if no more of its document is known."""
+    """Return the text around a citation as far as its passage goes: for use where the document is not known."""
     passage, start, end = citation["passage"], citation["start"], citation["end"]
     return Surroundings(passage[:start], passage[start:end], passage[end:])
 

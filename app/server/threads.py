@@ -40,7 +40,7 @@ class ThreadRuns:
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None, None]:
-        """Continue interrupted questions and delete old threads; at the end leave what is running to the next start."""
+        """Continue interrupted questions, delete old threads; at the end, leave running questions to the next start."""
         if self.shared is None:
             await self._resume_all()
         try:
@@ -59,7 +59,7 @@ class ThreadRuns:
         standalone: str | None = None,
         replaces: str | None = None,
     ) -> Run:
-        """Start a question of a thread as a run. Raises as `ThreadAnswers.begin`, and `QueueFullError`."""
+        """Start a question of a thread as a run. Raises what `ThreadAnswers.begin` and `Runs.room` raise."""
         self._asking.accounts.admit(owner)
         context = await self._asking.fitting(owner, context)
         with self._asking.runs.room():
@@ -91,7 +91,7 @@ class ThreadRuns:
         return True
 
     async def tell_end(self, run: Run) -> None:
-        """Publish how a run ended, as its thread records it; if it is unfinished there, cancel it first."""
+        """Publish how a run ended, as its turn in the thread says. An unfinished turn is cancelled first."""
         turn = await asyncio.to_thread(self.threads.turn, run.id, run.owner)
         if turn.state == "unfinished":
             await asyncio.to_thread(self.answers.claim, turn, run.owner)
@@ -114,7 +114,7 @@ class ThreadRuns:
         return run
 
     def described_turns(self, thread: str, owner: str) -> list[dict[str, Any]]:
-        """Return a thread's turns as JSON, with answers for results; a turn that runs here has the state of its run."""
+        """Return a thread's turns as JSON, without whole results; a turn that runs here has the state of its run."""
         return [self._described(turn, owner) for turn in self.threads.each_turn(thread, owner)]
 
     async def delete(self, thread: str, owner: str) -> None:

@@ -29,7 +29,7 @@ class FolderUploads:
     """Uploads in a folder, which is part of the library. Raises `StorageError` and `NotFoundError`."""
 
     def __init__(self, library: Library, folder: Path) -> None:
-        """Keep uploads in ``folder``, which is made when it is needed; remove old parts of killed uploads."""
+        """Keep uploads in ``folder``, which is made when needed; remove partial files that killed uploads left."""
         self.folder = folder.resolve()  # as the library has the paths of its documents
         self._library = library
         for part in [*self.folder.glob(".*.part"), *self.folder.glob("*/.*.part")]:

@@ -35,8 +35,8 @@ T = TypeVar("T")
 class LocalBackend:
     """One person's documents and models, both loaded when a tool first needs them.
 
-    The documents are ``docs`` if there are any, else the library, or the sample while that is empty. They are synced
-    with the disk before each call.
+    The documents are ``docs`` if there are any, else the library, or the sample while the library is empty. They
+    are synced with the disk before each call.
     """
 
     keeps_runs = False
@@ -78,7 +78,6 @@ class LocalBackend:
         """Do nothing: there is no audit log of what a local user's agent reads."""
 
     async def start(self, question: str, context: Context | None) -> Run:
-        """Start a run."""
         require_question(question)
         library = await self.library()
         await asyncio.to_thread(library.require_passages, context.filter if context else None)
@@ -145,7 +144,7 @@ class LocalBackend:
 
 
 class ServedBackend:
-    """What the owner of a request's token may ask, in the server's runs."""
+    """A server's models and runs, and those of its documents that the owner of a request's token may see."""
 
     keeps_runs = True
 

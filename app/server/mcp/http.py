@@ -22,8 +22,8 @@ SESSION_SECONDS = 3_600.0  # without a request
 class McpEndpoint:
     """The ASGI application at ``/mcp``; it answers only within `running`.
 
-    A call ends with its connection, even if the client's protocol does not say so: its result could reach the client
-    in no other way.
+    A call is cancelled when its connection closes, even if the client's version of MCP does not ask for that: there is
+    no other connection on which the result could reach the client.
     """
 
     def __init__(self, service: Service) -> None:

@@ -40,7 +40,7 @@ class AskResult(BaseModel):
 
     @classmethod
     def of(cls, result: Result, numbered: str, run_id: str | None) -> Self:
-        """Make the tool's result, without what no agent uses; ``numbered`` is the answer with citation numbers."""
+        """Make the tool's result of the fields that agents use; ``numbered`` is the answer with citation numbers."""
         ids = {(one.source, one.page, one.row, one.text): one.id for one in result.passages}
         citations: list[Any] = [
             {**one, "passage_id": ids.get((one["source"], one["page"], one["row"], one["passage"]))}
