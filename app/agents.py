@@ -123,8 +123,8 @@ class CheckedAnswers(AgentMiddleware[CheckedState, Any]):
 
     If the documents contradict or do not support a claim, the model is told so and answers again, at most ``redrafts``
     times. Claims that then still fail, or could not be checked, are marked if ``otherwise`` is "mark"; if it is
-    "refuse", a sentence replaces the answer. If the check fails or takes more than ``seconds``, the whole answer counts
-    as not checked. Text that a model streams has not been checked.
+    "refuse", a sentence that gives the reason replaces the answer. If the check fails or takes more than ``seconds``,
+    the whole answer counts as not checked. A streamed answer is shown before it is checked.
     """
 
     state_schema = CheckedState
@@ -148,7 +148,7 @@ class CheckedAnswers(AgentMiddleware[CheckedState, Any]):
 
     @hook_config(can_jump_to=["model"])
     async def aafter_model(self, state: CheckedState, runtime: Runtime[Any]) -> dict[str, Any] | None:
-        """Check the model's message, unless it calls a tool; return the update of the state, None if there is none."""
+        """Check the model's message, unless it calls a tool; return the update, or None if nothing was checked."""
         message = state["messages"][-1]
         if not isinstance(message, AIMessage) or message.tool_calls or is_blank(message.text):
             return None

@@ -42,8 +42,8 @@ WHAT = {
 class LibraryCalibration(BaseModel, frozen=True, extra="forbid"):
     """Thresholds and regressions fitted to labelled questions on one library, and ``figures`` of how well they did.
 
-    ``fitted_for`` names the models, the prompts and the critic's own calibration; with any other the fit is not used.
-    ``confidences`` are those of the answers to the labelled questions; of these at most the share ``risk`` is wrong.
+    The calibration is used only with the models, prompts and critic's own calibration that ``fitted_for`` names.
+    ``confidences`` belong to the answers to the labelled questions; at most a share ``risk`` of answers is wrong.
     """
 
     fitted_for: dict[str, str | None]
@@ -57,7 +57,7 @@ class LibraryCalibration(BaseModel, frozen=True, extra="forbid"):
 
     @property
     def name(self) -> str:
-        """The calibration's name in a result: ``library-`` and a hash of it."""
+        """The calibration's name in a result: ``library-`` and a hash of the calibration."""
         return f"library-{digest(self.model_dump_json())[:HASH_LENGTH]}"
 
     def over(self, services: Services, settings: Settings) -> Services:
@@ -104,7 +104,7 @@ def kept_by_settings(library: Library, settings: Settings, screen: Screen) -> Li
 
 
 def with_calibration(services: Services, library: Library, settings: Settings, screen: Screen) -> Services:
-    """Return ``services``, whose models the settings name, with the library's calibration if there is one for them."""
+    """Return ``services`` with the library's calibration, if it has one for the models that the settings name."""
     kept = kept_by_settings(library, settings, screen)
     return kept.over(services, settings) if kept else services
 
@@ -117,7 +117,7 @@ def provenance_of(settings: Settings, library: Library) -> Provenance:
 
 
 def labelled_questions(path: Path, settings: Settings) -> Dataset:
-    """Return a file's questions with an answer, or known to be unanswerable. Raises `RequestError` if there is none."""
+    """Return a file's questions that have an answer or are marked unanswerable. Raises `RequestError` without any."""
     dataset = load(path, _folder(settings) / "documents")
     examples = usable(dataset.examples)
     if not examples:
@@ -142,7 +142,7 @@ async def fit(
     """Ask the examples with uncalibrated ``services``, fit a calibration, and keep it if it improves the confidence.
 
     Without examples the model writes some. The model's replies are kept, so that no call is made twice. Raises
-    `RequestError` if nothing can be fitted or the ``budget`` of calls is used up, and `ModelError`.
+    `RequestError` if nothing can be fitted or the ``budget`` of calls is used up, `ModelError` if the model fails.
     """
     with Replies(file_of(library, settings).with_suffix(".replies.jsonl")) as replies:
         asking = with_recorded_chats(services, replies, Calls(budget))

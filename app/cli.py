@@ -72,7 +72,7 @@ def _log() -> Iterator[None]:
 
 
 def _leave_if_serving() -> None:
-    """End the process at once if it runs the embedded model, which can be stopped only between two batches of tokens.
+    """End the process at once if it runs the embedded model, which would otherwise finish its batch of tokens first.
 
     Nothing is lost: files are closed by now, and the model's server keeps nothing that cannot be computed again.
     """
@@ -114,7 +114,7 @@ class _HelpAll(argparse.Action):
 
 class _Formatter(argparse.HelpFormatter):
     def _fill_text(self, text: str, width: int, indent: str) -> str:
-        """Wrap each line by itself; indent a table row's further lines to its second column."""
+        """Wrap each line by itself. The wrapped lines of a table row are indented to its second column."""
         gaps = [(line, re.match(r" +\S.*?  +", line)) for line in text.splitlines()]
         return "\n".join(fill(line, width, subsequent_indent=" " * (gap.end() if gap else 0)) for line, gap in gaps)
 

@@ -106,14 +106,14 @@ def calibration_of(critic: str, settings: Settings) -> Calibration | None:
 
 
 def limits_of(settings: Settings) -> Limits:
-    """Return the limits that the settings name, else the defaults, with more seconds for the embedded model."""
+    """Return the limits of the settings, with defaults for the rest; the embedded model's default has more seconds."""
     defaults = EMBEDDED_LIMITS if settings.uses_embedded else REMOTE_LIMITS
     named = {name: getattr(settings, f"selfrag_limit_{name.removeprefix('model_')}") for name in Limits.model_fields}
     return defaults.model_copy(update=_given(named))
 
 
 def context_of(settings: Settings, given: Context | None = None) -> Context:
-    """Return the run's context: ``given``, completed by the settings. Limits and thresholds come from `Services`."""
+    """Return ``given`` with its unset fields from the settings. `Services` completes limits and thresholds later."""
     relevance, support, usefulness = settings.selfrag_weights
     own = Context(
         **{name: getattr(settings, f"selfrag_{name}") for name in OF_A_QUESTION},
@@ -159,7 +159,7 @@ def chat_of(name: str, settings: Settings, progress: Progress | None = None) -> 
 
 
 def embedded_server(settings: Settings, progress: Progress | None = None) -> EmbeddedServer:
-    """Start this process's server of the embedded model, with the adapters that were trained for its file."""
+    """Start this process's server of the embedded model; the default model is served with its adapters."""
     calibration = calibration_of(EMBEDDED, settings)
     adapters = [adapter_file(choice) for choice in calibration.adapters] if calibration else []
     # The fixed parts of the prompts that a question is most often asked with; the first one needed comes last.

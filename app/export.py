@@ -60,7 +60,7 @@ def _section(turn: ThreadTurn) -> Html:
 
 
 def _remarks(turn: ThreadTurn) -> list[str]:
-    """Return what to say of a turn beside its answer."""
+    """Return what the question was understood as, whether it was corrected, and why it has no answer."""
     remarks = []
     if turn.result and turn.result.standalone != turn.result.question:
         remarks.append(f"Understood as: {' '.join(turn.result.standalone.split())}")
@@ -84,7 +84,7 @@ def _verdicts(result: Result) -> list[tuple[str, str]]:
 
 
 def answer_lines(result: Result, numbered: str, level: int = 2) -> list[str]:
-    """Return an answer with its claims and evidence as lines of Markdown, with headings of a level."""
+    """Return an answer with its claims and evidence as lines of Markdown; ``level`` is that of the headings."""
     lines = [escape_html(numbered), "", escape_html(outcome_line(result)), ""]
     if result.claims:
         claims = [f"- {escape_html(text)} — {escape_html(label)}" for text, label in _verdicts(result)]
@@ -98,7 +98,7 @@ def heading(text: str) -> str:
 
 
 def escape_html(text: str) -> str:
-    """Escape HTML, which readers of Markdown run."""
+    """Escape the HTML in a text, which programs that show Markdown would render."""
     return escape(clean(text), quote=False)
 
 
@@ -111,7 +111,7 @@ def _evidence(citations: Sequence[Citation], level: int = 2) -> list[str]:
 
 
 def answer_parts(result: Result, numbered: str, level: int = 2) -> Iterator[Html]:
-    """Yield an answer with its claims and evidence as HTML, with headings of a level."""
+    """Yield an answer with its claims and evidence as pieces of HTML; ``level`` is that of the headings."""
     for part in with_tables(numbered):
         if isinstance(part, str):
             yield tag("p", part, class_="said")

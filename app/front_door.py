@@ -118,7 +118,7 @@ class SelfRAG:
     def over(self, library: Library, retriever: RetrieverLike, visible: Visible | None = None) -> Self:
         """Return a copy over another library, searched by ``retriever``. Both share the models: close only one.
 
-        The stamp of its answers covers only the ``visible`` documents.
+        If ``visible`` is given, the stamp of the copy's answers covers only the documents for which it is true.
         """
         other = copy(self)
         other._visible = visible
@@ -324,7 +324,7 @@ class SelfRAG:
         return replace(self.services, thresholds=self._uncalibrated.thresholds, fits=self._uncalibrated.fits)
 
     def services_to_check(self) -> Services:
-        """Return the services with the retriever adapted to the arguments that `verify` passes to it."""
+        """Return the services; a LangChain retriever gets a wrapper that takes the arguments which `verify` passes."""
         return replace(self.services, retriever=adapted(self.services.retriever))
 
     def stream(
@@ -362,7 +362,7 @@ class SelfRAG:
     ) -> AsyncGenerator[Event, None]:
         """Answer as `astream`, given the graph's input; if that is None, continue from ``config``'s last checkpoint.
 
-        The events of the nodes that finished before are yielded again first.
+        When it continues, it first yields the events of the nodes that had finished before, once more.
         """
         resumed = ResumedNodes()
         if asked is None and config:
@@ -388,14 +388,14 @@ class SelfRAG:
         yield Finished(self._result(final), final)
 
     def with_checkpointer(self, checkpointer: BaseCheckpointSaver[Any]) -> Self:
-        """Return the same models over the same documents, with a graph that keeps checkpoints; do not close it."""
+        """Return a copy whose graph keeps checkpoints. It shares the models and the library: do not close the copy."""
         other = copy(self)
         other.graph = self._graph_over(self.services, checkpointer)
         return other
 
     @property
     def calibration(self) -> str | None:
-        """The name of the calibration in use, with a hash; None where the critic has none."""
+        """The name of the calibration in use, with a hash; None if neither the library nor the critic has one."""
         return self._calibration
 
     @property

@@ -66,8 +66,8 @@ def library_to_ask(
 ) -> Library:
     """Open and sync the index of ``docs``; without them the user's library or, if that is empty, the sample.
 
-    Raises `RequestError` if there is nothing to ask, or nothing that fits the filter ``within``. If another process is
-    writing the index, ``complete`` raises `RequestError` too; otherwise the part indexed so far is asked.
+    Raises `RequestError` if there is nothing to ask, or nothing that fits the filter ``within``. While another process
+    writes the index, ``complete`` makes this raise `RequestError`; without it the part indexed so far is asked.
     """
     library = open_docs(docs, settings, screen) if docs else open_own(settings, screen)
     sync(library, screen, complete)  # before the test: a folder may have got its first document, or lost its last
@@ -92,7 +92,7 @@ def open_docs(docs: Sequence[Path], settings: Settings, screen: Screen) -> Libra
 
 
 def open_served(settings: Settings, screen: Screen, uploads: Path) -> tuple[Library, Library | None]:
-    """Open the user's own library with its uploads and, if that library is empty, the sample (else None)."""
+    """Open the user's own library with its uploads, and the sample if that library is empty (otherwise None)."""
     library = open_own(settings, screen)
     add_uploads(library, uploads)
     sync(library, screen, complete=False)
@@ -118,7 +118,7 @@ def open_shared(settings: Settings, screen: Screen, uploads: Path) -> Library:
 
 
 def follow_own(library: Library, settings: Settings, uploads: Path) -> None:
-    """Give a shared library the folders and exclusions of the user's own library; if that has no folder, the sample."""
+    """Give a shared library the exclusions and folders of the user's own one, or the sample if that has no folder."""
     with _open("library", settings, library.store.model, library.settings) as own:
         shared, excluded = own.roots() or {SAMPLE.resolve(): False}, own.excluded()
     known = library.roots()
@@ -135,7 +135,7 @@ def follow_own(library: Library, settings: Settings, uploads: Path) -> None:
 def add_uploads(library: Library, uploads: Path) -> None:
     """Make the folder of uploads part of the library, if anything was uploaded.
 
-    A database keeps uploads itself; files that an older version, or a copy, left in the folder are moved into it.
+    A database keeps uploads itself: the files of a folder in its library are stored, and the folder leaves the library.
     """
     if library.store.uploads:
         if uploads.resolve() in library.roots():
@@ -150,7 +150,7 @@ def add_uploads(library: Library, uploads: Path) -> None:
 def move_uploads(uploads: Uploads, folder: Path) -> list[Path]:
     """Store the files of an upload folder in the library's database, unless it has them; return all their paths.
 
-    The files stay where they are. The next sync reads what was stored.
+    The files stay in the folder, too. The next sync indexes what was stored.
     """
     stored, moved = uploads.stored(), []
     for file in sorted(folder.rglob("*")):
@@ -167,7 +167,7 @@ def move_uploads(uploads: Uploads, folder: Path) -> list[Path]:
 
 
 def home_of(url: str, settings: Settings) -> Path | None:
-    """Return the folder of a store's libraries, and make the libraries private; return None for a database."""
+    """Return the folder of a store's libraries, and make the libraries private; None if the store is a database."""
     if names_database(url):
         return None
     home = library_folder(url, settings.libraries_folder)

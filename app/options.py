@@ -77,7 +77,7 @@ def file_path(word: str) -> Path:
 
 
 def file_pattern(word: str) -> str:
-    """Read a pattern of files; make ``.``, and a pattern that begins with ``..``, absolute by the working folder."""
+    """Read a pattern of files. If it is ``.`` or begins with ``..``, it is made absolute from the working folder."""
     if not word.strip():
         raise ArgumentTypeError("a pattern is empty")
     path = os.path.normpath(word)
@@ -98,7 +98,7 @@ def add_concurrency(parser: _ActionsContainer, what: str = "questions") -> None:
 
 
 def require_suffix(path: Path, *suffixes: str) -> None:
-    """Raise `RequestError` for a file with another suffix, or a PNG that cannot be drawn."""
+    """Raise `RequestError` for a file with another suffix, or for a PNG if a package that draws is missing."""
     if path.suffix.lower() not in suffixes:
         endings = " or ".join(filter(None, (", ".join(suffixes[:-1]), suffixes[-1])))
         raise RequestError(f"{shown_path(path.name)} cannot be written: name a file that ends in {endings}.")
@@ -114,7 +114,7 @@ def require_charts(what: str) -> None:
 
 
 def require_output(path: Path, *suffixes: str) -> None:
-    """Raise `RequestError` for a file of another suffix, or one not writable, before a question is asked."""
+    """Raise `RequestError` unless a file has one of the suffixes and can be written, before a question is asked."""
     require_suffix(path, *suffixes)
     require_writable_file(path)
 
@@ -133,7 +133,7 @@ def count(word: str) -> int:
 
 
 def require_writable_file(path: Path) -> None:
-    """Raise `RequestError` for a file that is seen not to be writable, before a question is asked."""
+    """Raise `RequestError` if a file cannot be written, before a question is asked. The file is not touched."""
     try:
         if os.path.lexists(path):
             require_regular(path, follow_links=False)

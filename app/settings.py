@@ -29,7 +29,7 @@ LARGEST_ENV = 64_000  # bytes: what is longer could not be handed to a child pro
 
 
 class Settings(BaseSettings):
-    """Every setting; ``.env.example`` explains each. An empty value counts as none."""
+    """Every setting; ``.env.example`` explains each. A setting with an empty value counts as not set."""
 
     model_config = SettingsConfigDict(env_ignore_empty=True, extra="ignore", frozen=True)
 
@@ -125,7 +125,7 @@ class Settings(BaseSettings):
     @field_validator("selfrag_home", "selfrag_model_path", "selfrag_tokens_file", "selfrag_audit_file")
     @classmethod
     def _is_a_path(cls, path: Path | None) -> Path | None:
-        """Check that the path's ``~`` can be expanded; return it unexpanded, as the key of kept answers has it."""
+        """Check that a path's ``~`` can be expanded; return the path as given, because fingerprints contain it."""
         try:
             if path:
                 os.lstat(path.expanduser())
@@ -182,7 +182,7 @@ class Settings(BaseSettings):
         return home / "uploads", home / "uploads-of-tokens"
 
     def owned_folder(self, name: Literal["uploads", "feedback", "threads"]) -> Path:
-        """Return the folder for ``name``, where no database keeps it. A server with tokens has folders of its own."""
+        """Return the folder of uploads, feedback or threads outside a database; a server with tokens has its own."""
         return self._home("data") / (f"{name}-of-tokens" if self.selfrag_tokens_file else name)
 
     def _home(self, kind: Literal["cache", "data"]) -> Path:
@@ -196,7 +196,7 @@ class Settings(BaseSettings):
 
 
 class _EnvFile(io.StringIO):
-    """``.env`` of the working folder, opened only if python-dotenv reads it: the environment can tell it not to."""
+    """``.env`` of the working folder; it is opened when python-dotenv reads it, not with PYTHON_DOTENV_DISABLED."""
 
     def read(self, size: int | None = -1) -> str:
         """Return the whole file; "" if there is none, or if ``.env`` is a folder, such as a virtual environment."""
@@ -208,7 +208,7 @@ class _EnvFile(io.StringIO):
 
 
 def load_settings() -> Settings:
-    """Read ``.env`` of the working folder, which never beats the environment, then the environment.
+    """Read ``.env`` of the working folder, and the environment, whose values override those of ``.env``.
 
     Raises `RequestError` naming the first setting that is wrong.
     """

@@ -28,7 +28,7 @@ async def self_rag() -> SelfRAGGraph:
 
 
 async def chat() -> CompiledStateGraph[MessagesState, Context, Any, Any]:
-    """Return a graph of messages: the user's last one is asked, with those before it as the conversation.
+    """Return a graph of messages: it asks the user's last message, with the messages before as the conversation.
 
     The reply's ``additional_kwargs["self_rag"]`` has the outcome, the claims and the citations.
     """

@@ -79,7 +79,7 @@ def check_options(question: str, options: argparse.Namespace) -> None:
 
 
 def context_from_options(options: argparse.Namespace) -> Context | None:
-    """Return a context of the options given, which beat the settings; None if none is given. Raises `RequestError`."""
+    """Return a context of the options that were given, or None if none was. Raises `RequestError` for a wrong value."""
     named = {name: getattr(options, name) for name in OF_A_QUESTION}
     given = {name: value for name, value in named.items() if value is not None}
     if options.weights:
@@ -100,7 +100,7 @@ def context_from_options(options: argparse.Namespace) -> Context | None:
 
 
 def filter_of(options: argparse.Namespace) -> Filter | None:
-    """Return the filter that the options describe; None if they describe none."""
+    """Return the filter that the options describe, or None. Raises `RequestError` if --since is after --until."""
     if options.since and options.until and options.since > options.until:
         raise RequestError(f"--since {options.since} is after --until {options.until}: swap them, or leave one out.")
     sources = tuple(options.source or ())
@@ -108,7 +108,7 @@ def filter_of(options: argparse.Namespace) -> Filter | None:
 
 
 def shows_drafts(rag: SelfRAG, options: argparse.Namespace, screen: Screen) -> bool:
-    """True if drafts are to be streamed; several drafts written at once would mix on the screen."""
+    """True if drafts are to be streamed: on a terminal, without ``--no-stream``, and if no two are written at once."""
     return screen.live and not options.no_stream and rag.context.strategy == "combined"
 
 

@@ -58,7 +58,7 @@ def calibrate(options: argparse.Namespace) -> int:
 
 
 def _look_after(options: argparse.Namespace, settings: Settings, screen: Screen) -> None:
-    """Show the calibration that is in use for the documents, or delete it."""
+    """Show the calibration that is in use for the documents or, with ``--reset``, delete it."""
     with library_to_ask(options.docs, settings, screen) as library:
         if options.reset:
             done = reset(library, settings)
@@ -83,9 +83,9 @@ def _look_after(options: argparse.Namespace, settings: Settings, screen: Screen)
 
 
 def _confirm(n: int | None, options: argparse.Namespace, settings: Settings, screen: Screen) -> None:
-    """Print an estimate of what ``n`` questions cost, or if ``n`` is None, the questions that the model writes.
+    """Print an estimate of the cost of ``n`` questions; if ``n`` is None, of those that the model will write.
 
-    If the calls cost money, ask whether to begin. Raises `RequestError` unless that is confirmed.
+    Calls to a model that is not embedded need ``--yes`` or a person's yes. Raises `RequestError` without either.
     """
     calls, what = CALLS, f"{n} questions"
     if n is None:

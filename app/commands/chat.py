@@ -21,7 +21,7 @@ PROMPT, MORE = "> ", "… "
 
 
 def chat(options: argparse.Namespace) -> int:
-    """Answer lines until the input ends; return exit code 0. Without a terminal the first error is raised."""
+    """Answer lines until the input ends, and return 0. A line's error is shown, or raised if stdin is no terminal."""
     screen = Screen(quiet=options.quiet or options.json)
     settings, context = load_settings(), context_from_options(options)
     require_docs(options.docs)
@@ -34,7 +34,7 @@ def chat(options: argparse.Namespace) -> int:
 
 
 def _thread_from_options(threads: ThreadTables, options: argparse.Namespace) -> Thread | None:
-    """Return the thread that the options name, before any model is loaded. Raises `RequestError`."""
+    """Return the thread of ``--thread`` or ``--last``; None without these. Raises `RequestError` if it is missing."""
     if options.thread is not None:
         return find_thread(threads, options.thread)
     if not options.last:
@@ -59,7 +59,7 @@ def _talk(conversation: Conversation, thread: Thread | None) -> None:
 
 
 def typed_lines(screen: Screen) -> Iterator[str]:
-    """Yield what a person writes, without blank lines, until the end of input or an interrupt on a terminal."""
+    """Yield each line of stdin that is not blank. On a terminal an interrupt, like the end of input, ends the lines."""
     while True:
         try:
             line = screen.read_line(PROMPT)
@@ -76,7 +76,7 @@ def typed_lines(screen: Screen) -> Iterator[str]:
 
 
 def attempt(do: Callable[[], bool | None], screen: Screen) -> bool:
-    """Run ``do``, a line's action; return False if the chat is to end. On a terminal, report errors and interrupts."""
+    """Run a line's action; return False if it ends the chat. Show errors and interrupts on a terminal, else raise."""
     try:
         return do() is not False
     except SelfRAGError as error:

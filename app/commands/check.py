@@ -88,7 +88,7 @@ def file_for(given: TextToCheck, settings: Settings) -> Path:
 def _cached(kept: Replies, rag: SelfRAG, settings: Settings) -> Check:
     """Return a function that looks up a claim's result, or checks the claim and keeps the result.
 
-    A result counts for the same models, documents, settings and rules. A result without a verdict is not kept.
+    A result is used again only with the same models, documents, settings and rules; an unknown label is not kept.
     """
     code = digest_of_code(("grounding", "nodes", "prompts"))
     context = rag.services.completed(rag.context).model_dump_json()

@@ -24,9 +24,9 @@ NO_QUESTION = "This thread has no question yet: ask one first."
 
 @dataclass
 class Conversation:
-    """The actions of a person in a chat; if ``thread`` is None, the first question begins one.
+    """The actions of a person in a chat; if ``thread`` is None, the first question begins a thread.
 
-    ``context`` has the options, which hold for every question.
+    ``context`` has the options of the command line, which hold for every question.
     """
 
     rag: SelfRAG
@@ -38,7 +38,7 @@ class Conversation:
     thread: Thread | None = None
 
     def __post_init__(self) -> None:
-        """Create the `ThreadAnswers` for ``--docs``; print lists to stdout or, with ``--json``, to stderr."""
+        """Create the `ThreadAnswers`; choose where lists are printed: to stdout or, with ``--json``, to stderr."""
         self._answers = ThreadAnswers(self.threads, [str(path.resolve()) for path in self.options.docs or ()])
         self._line = self.screen.line if self.options.json else self.screen.result
 
@@ -59,7 +59,7 @@ class Conversation:
         return True
 
     def ask(self, question: str, *, standalone: str | None = None, replaces: str | None = None) -> None:
-        """Ask a question in the thread, and show its trace and its answer."""
+        """Ask a question in the thread, show its trace and its answer. `ThreadAnswers.begin` explains the arguments."""
         if self.rag.library:
             sync(self.rag.library, self.screen, complete=False)
         new = self.thread is None
@@ -96,7 +96,7 @@ class Conversation:
         self.ask(text or last.question, standalone=standalone, replaces=last.run)
 
     def judge(self, judgement: Judgement, answer: str) -> None:
-        """Keep what the person says of the last answer."""
+        """Keep the person's judgement of the last answer; ``answer`` is the right one, if the person wrote it."""
         last = self._last()
         if last.result is None:
             raise RequestError("The last question has no answer to judge: /again asks it again.")

@@ -105,10 +105,10 @@ def ask_systems(
     writes_report: bool = False,
     extra_systems: ExtraSystems | None = None,
 ) -> tuple[list[Record], T]:
-    """Ask the questions whose answers the folder lacks; return all records, and what ``then`` makes of them.
+    """Ask the questions whose answers the folder lacks; return all records, and what ``then`` returns.
 
-    ``then`` also gets the services, the library and the number of calls at a time. The models are loaded only if a
-    question is left to ask or ``needs_models``.
+    ``then`` gets the services, the library, the number of calls at a time and the records. The models are loaded only
+    if a question is left to ask or ``needs_models`` is true.
     """
     concurrency = options.concurrency or usual_concurrency(settings)
     with library_to_ask(documents, settings, screen, complete=True) as library:
@@ -205,7 +205,7 @@ def systems_of(
     extra_systems: ExtraSystems | None,
     surroundings: dict[str, Any],
 ) -> list[System]:
-    """Return the systems asked for, the variants and the extra ones, each with ``surroundings`` in its fingerprint."""
+    """Return the systems and variants of the options, and the extra systems; fingerprints include ``surroundings``."""
     made: dict[str, Callable[[Services, Context], System]] = {
         "self-rag": self_rag_system,
         "plain": plain,
@@ -222,7 +222,7 @@ def systems_of(
 
 
 def dataset_documents(docs: Sequence[Path] | None, path: Path, dataset: Dataset) -> Sequence[Path] | None:
-    """Return ``docs``, else the dataset's documents, else the sample if ``path`` is beside it; None: the library."""
+    """Return ``docs`` or, without them, the documents that belong to the dataset; None means the user's library."""
     if not docs:
         require_docs(dataset.documents, f"the documents that {shown_path(path.name)} names, or give --docs")
     own = dataset.documents or ((SAMPLE,) if path.resolve().parent == SAMPLE.parent else ())
@@ -230,7 +230,7 @@ def dataset_documents(docs: Sequence[Path] | None, path: Path, dataset: Dataset)
 
 
 def surroundings_of(settings: Settings, library: Library) -> dict[str, Any]:
-    """Return what the answers of every system depend on, for its fingerprint: models, server, splitting, documents."""
+    """Return what the answers of every system depend on, for fingerprints: models, server, splitting, documents."""
     sources = [source for source in library.sources() if source.passages]
     search = settings.selfrag_search
     return {

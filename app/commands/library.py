@@ -34,7 +34,7 @@ def library(options: argparse.Namespace) -> int:
 
 
 def audit(options: argparse.Namespace, _: Settings, screen: Screen) -> None:
-    """Print the entries of an audit log. Raises `RequestError` at an entry that was changed, or follows a lost one."""
+    """Print the selected entries of an audit log. Raises `RequestError` if any entry was changed or is missing."""
     since = options.since.isoformat() if options.since else ""
 
     def show_entry(entry: Entry) -> None:
@@ -103,7 +103,7 @@ def backup(options: argparse.Namespace, settings: Settings, screen: Screen) -> N
 
 
 def restore(options: argparse.Namespace, settings: Settings, screen: Screen) -> None:
-    """Put back what a backup holds; threads and documents that are there stay as they are."""
+    """Put back what a backup holds; threads and documents that exist already stay as they are."""
     with Backup(options.file) as saved:
         with (
             open_without_model(settings.selfrag_store, options.library, settings, saved.made().embedding) as target,
@@ -124,7 +124,7 @@ def restore(options: argparse.Namespace, settings: Settings, screen: Screen) -> 
 def copy_all(source: CopySource, target: Store, settings: Settings, progress: Progress) -> tuple[Copied, set[Path]]:
     """Copy a library; return what was copied, and the files that became uploads in the target's database.
 
-    Files in the server's upload folders become uploads, because every owner can see ordinary documents.
+    Files in the server's upload folders become uploads; as ordinary documents they would be visible to every owner.
     """
     uploads = target.uploads
     folders = [one.resolve() for one in settings.uploads_folders] if uploads else []
@@ -134,7 +134,7 @@ def copy_all(source: CopySource, target: Store, settings: Settings, progress: Pr
 
 
 def report_copied(copied: Copied, moved: Collection[Path], what: str, screen: Screen) -> None:
-    """Report how many documents were copied, what became of uploads, and which files this machine lacks."""
+    """Report the documents, uploads and files that this machine lacks; ``what`` is the verb: copied or restored."""
     there = f"{copied.new:,} documents {what}, {copied.known:,} were there"
     screen.result(f"{there}; their {copied.passages:,} passages are the same.")
     left_out = set(copied.left_out) - set(moved)
@@ -151,7 +151,7 @@ def report_copied(copied: Copied, moved: Collection[Path], what: str, screen: Sc
 
 @contextmanager
 def opened_filled(url: str, name: str, settings: Settings) -> Iterator[Store]:
-    """Open a library to read it. Raises `RequestError` where there is none, or nothing was added to it."""
+    """Open a library to read it. Raises `RequestError` if the library does not exist, or nothing is in it."""
     home = home_of(url, settings)
     if home is None or (home / name).exists():  # opening would create it
         with open_without_model(url, name, settings) as store:

@@ -24,7 +24,7 @@ CLOSE_SECONDS = 5.0  # for running calls to end; then the process ends anyway
 
 
 def mcp(options: argparse.Namespace) -> int:
-    """Serve one client until it closes stdin, or an interrupt."""
+    """Serve one client until it closes stdin or the process is interrupted."""
     try:
         if options.docs and options.allow_write:
             raise RequestError("--allow-write adds to your library, which --docs leaves out: name one of the two.")

@@ -68,7 +68,7 @@ def add_ask(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_asking(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
-    """Add the options for what is asked, how, and what is shown; return the group for what is shown."""
+    """Add the options that ``ask`` and ``chat`` share; return the group of those that say what to show."""
     add_docs(parser)
     parser.add_argument(
         "--source",
@@ -271,7 +271,7 @@ def add_serve(parser: argparse.ArgumentParser) -> None:
 
 
 def add_threads(parser: argparse.ArgumentParser) -> None:
-    """Add the subcommands of ``threads``, which lists the threads if none is given."""
+    """Add the subcommands of ``threads``; without a subcommand, ``threads`` lists the threads."""
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else: of list, show")
     commands = parser.add_subparsers(dest="action", metavar="list|show|rename|export|delete")
     listed = commands.add_parser("list", help="list the threads, the last changed first")

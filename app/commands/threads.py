@@ -79,7 +79,7 @@ def show_threads(found: Sequence[Thread], line: Line, *, numbered: bool = False)
 
 
 def show_turns(turns: Sequence[ThreadTurn], line: Line, *, brief: bool = False) -> None:
-    """Show each question with its answer and, unless ``brief``, its quotes; a corrected turn has only the question."""
+    """Show each question, its answer and, unless ``brief``, its quotes. Of a corrected turn show only the question."""
     for turn in turns:
         line(("{}. ", turn.number, "cyan"), ("{}", turn.question, "bold"), CORRECTED if turn.replaced else "")
         if turn.replaced:
@@ -98,7 +98,7 @@ def show_turns(turns: Sequence[ThreadTurn], line: Line, *, brief: bool = False) 
 
 
 def export_thread(kept: ThreadTables, thread: Thread, path: Path) -> None:
-    """Write a thread with its evidence into a new file, in the format of its suffix. Raises `RequestError`."""
+    """Write a thread with its evidence into a new file, whose suffix gives the format. Raises `RequestError`."""
     require_suffix(path, *FORMS)
     text = exported_thread(kept.get(thread.id), kept.turns(thread.id), FORMS[path.suffix.lower()])
     write_file(path, text.encode("utf-8", "replace"), new=True)

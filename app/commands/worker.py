@@ -32,7 +32,7 @@ def worker(options: argparse.Namespace) -> int:
 
 
 def index_queue(library: Library, screen: Screen) -> int:
-    """Index files until the queue has none left to take; return how many were indexed."""
+    """Index files until no file of the queue is free to be taken; return how many were indexed."""
     told: set[str] = set()
 
     def tell(error: RequestError) -> None:

@@ -34,7 +34,7 @@ class NotKept:
 
 
 class ThreadAnswers:
-    """Answers the questions of threads. Call `leave` before the process ends, and the next process continues them.
+    """Answers the questions of threads. After `leave`, another process can continue the questions that are interrupted.
 
     ``docs`` are the files and folders that are asked instead of the library. An interrupted question is continued only
     with the same ``docs``.
@@ -60,9 +60,9 @@ class ThreadAnswers:
     ) -> ThreadTurn:
         """Add a question to a thread and take the thread's lock; pass the turn to `astream` or `cancel` next.
 
-        ``standalone`` is what the question means, as a person says; ``replaces`` is the run of the last turn, if the
-        question corrects it. A last question that was interrupted is cancelled. Raises `RequestError` if it cannot be
-        asked, `UnknownThreadError`, `ThreadBusyError`, `NotLastTurnError` and `ThreadStorageError`.
+        ``standalone`` is what the question means, as a person says. If the question corrects the last turn,
+        ``replaces`` is that turn's run. A last turn that was interrupted is cancelled. Raises `RequestError` for an
+        invalid question, `UnknownThreadError`, `ThreadBusyError`, `NotLastTurnError` and `ThreadStorageError`.
         """
         require_question(question)
         standalone = require_standalone(standalone)
@@ -118,9 +118,9 @@ class ThreadAnswers:
     ) -> AsyncGenerator[Event | NotKept, None]:
         """Answer a question that was begun, or continue an interrupted one, event by event.
 
-        The result is kept before `Finished` is yielded; if that fails, `NotKept` comes first. Closing the generator
-        cancels the question, unless `leave` was called for it. Raises `ThreadBusyError`, `LeaseLostError` if another
-        process has taken the question over, and what `SelfRAG` raises; the turn has failed then.
+        The result is kept before `Finished` is yielded; if it cannot be kept, `NotKept` comes first. Closing the
+        generator cancels the question, unless `leave` was called for it. Raises `ThreadBusyError`, `LeaseLostError` if
+        another process has taken the question over, and the errors of `SelfRAG`, which make the turn a failed one.
         """
         self.claim(turn, owner)
         end: tuple[State, str | None] = ("unfinished", None)

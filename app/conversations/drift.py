@@ -1,4 +1,4 @@
-"""Compare a calibration's answers, and people's judgements of them, with the labels that it was fitted on."""
+"""Find out whether a calibration still fits: compare newer answers with the labels that it was fitted on."""
 
 from app.calibrations import LibraryCalibration
 from app.conversations.feedback import FeedbackStore
@@ -8,7 +8,7 @@ from run.candidates import ANSWERED
 
 
 def drift_since(kept: LibraryCalibration, threads: ThreadTables | None, feedback: FeedbackStore | None) -> Drift:
-    """Return how confidences in threads, and judgements, differ from those of the labels. Raises `RequestError`."""
+    """Compare the answers since the calibration with its confidences and its risk. Raises `RequestError`."""
     said = [one for one in feedback.labels() if one.calibration == kept.name] if feedback else []
     judged = [one.feedback.judgement for one in said if one.outcome in ANSWERED]
     since = threads.confidences(kept.name) if threads else []

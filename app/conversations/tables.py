@@ -183,9 +183,9 @@ class ThreadTables(ABC):
         raise UnknownThreadError
 
     def conversation(self, id_: str, owner: str = "", *, before: int | None = None) -> Sequence[Turn]:
-        """Return the turns that a question is asked after, oldest first: the last finished turns without replaced ones.
+        """Return the conversation before a question, oldest turn first: the last finished turns that were not replaced.
 
-        ``before`` is the question's number if it is a turn already; the turns that this turn corrects are left out.
+        ``before`` is the number of the question's own turn, if it has one; the turns that it corrects are left out.
         """
         self.get(id_, owner)
         asked = self._read("SELECT run FROM turns WHERE thread = ? AND number = ?", id_, before)
@@ -303,7 +303,7 @@ class ThreadTables(ABC):
     def restore(self, exported: Mapping[str, Any]) -> bool:
         """Put back an exported thread and return True; if it is there already, leave it as it is and return False.
 
-        Raises `ThreadStorageError`, and ``KeyError`` or a database's error if ``exported`` is no such thread.
+        Raises `ThreadStorageError`; if ``exported`` is not an exported thread, also ``KeyError`` or a database's error.
         """
         thread, turns = exported["thread"], exported["turns"]
         if self._read("SELECT 1 FROM threads WHERE id = ?", thread["id"]):
@@ -323,7 +323,7 @@ class ThreadTables(ABC):
 
 
 def _turn_of(row: Mapping[str, Any]) -> ThreadTurn:
-    """Return the turn of a row; if this version cannot read it, a turn that failed."""
+    """Return the turn of a row. A turn that this version cannot read is returned as a failed turn."""
     kept = dict(row)
     try:
         kept["options"], kept["docs"] = json.loads(kept["options"]), json.loads(kept["docs"])

@@ -22,12 +22,12 @@ class Thread(BaseModel, frozen=True):
 
 
 class ThreadTurn(BaseModel, frozen=True):
-    """A question of a thread, and its result once it is finished; ``number`` counts from 1, and ``run`` is its id.
+    """A question of a thread, and its result once it is finished; ``run`` is its id, ``number`` counts from 1.
 
-    ``given_standalone`` is a person's correction of what the question means, and ``options`` are the fields of
-    `Context` that were given, as JSON; ``docs`` are the files and folders that are asked instead of the library. If
-    the turn corrects another, ``replaces`` is the run of that one. A corrected turn is ``replaced``: kept, but left out
-    of the conversation. ``message`` says why a turn failed; ``numbered`` is the answer with the numbers of citations.
+    ``given_standalone`` is a person's correction of what the question means. ``options`` are the fields of `Context`
+    that were given, as JSON. ``docs`` are the files and folders that are asked instead of the library. ``replaces`` is
+    the run of the turn that this one corrects; the corrected turn is ``replaced``: kept, but left out of the
+    conversation. ``message`` says why a turn failed; ``numbered`` is the answer with the numbers of citations.
     """
 
     run: str

@@ -61,7 +61,7 @@ def path_with_reason(one: Source | Failure | Skipped) -> str:
 
 
 def unnamed(one: Source | Failure | Skipped) -> str:
-    """Return the reason without the file's name at its beginning: the path stands before it."""
+    """Return the reason without the file's name at its beginning, because the path is printed before the reason."""
     return one.reason.removeprefix(f"{shown_path(one.path.name)} ")
 
 

@@ -28,7 +28,7 @@ def asking(screen: Screen) -> Iterator[Callable[[Tally], None]]:
 
 @contextmanager
 def timed(screen: Screen, doing: str, what: str) -> Iterator[Callable[[int, int], None]]:
-    """Show how many are done, and the time that is left: a bar, or a line now and then."""
+    """Yield a function that shows progress and the time left; it takes how many are done, and how many there are."""
     began = time.monotonic()
     with screen.counting(doing, what) as count:
 
@@ -55,7 +55,7 @@ def describe_tally(tally: Tally) -> str:
 
 
 def print_table(rows: Sequence[Sequence[str]], screen: Screen, *, texts: bool = False) -> None:
-    """Print rows, the header first, to stdout: framed on a terminal, where ``texts`` keep their lines, else aligned."""
+    """Print rows to stdout as a table, the first as its header. On a terminal ``texts`` keeps line breaks in cells."""
     if screen.out.is_terminal:
         framed = Table(show_lines=texts)
         for cell in rows[0]:
@@ -71,7 +71,7 @@ def print_table(rows: Sequence[Sequence[str]], screen: Screen, *, texts: bool = 
 
 
 def show_routes(systems: Mapping[str, Sequence[Routed]], screen: Screen) -> None:
-    """Print to stdout whether each question took its expected route, and its path (on a narrow terminal, below)."""
+    """Print to stdout each question, whether it took its expected route, and the path that it took."""
     readable = (sys.stdout.encoding or "").lower().startswith("utf")
     wide = not screen.out.is_terminal or screen.out.width >= WIDE
     for name, lines in systems.items():

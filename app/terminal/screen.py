@@ -93,7 +93,7 @@ class Screen:
             self.out.file.flush()
 
     def with_tables(self, text: str) -> None:
-        """Print a text of any number of lines to stdout, its tables drawn."""
+        """Print a text of any number of lines to stdout; its Markdown tables are drawn with frames."""
         for part in with_tables(clean(text)):
             if isinstance(part, str):
                 self.text(part)
@@ -117,7 +117,7 @@ class Screen:
         )
 
     def json(self, value: object, *, indent: int | None = 2) -> None:
-        """Print one JSON object to stdout, in characters of stdout's encoding; without ``indent`` it is one line."""
+        """Print one JSON object to stdout, in one line without ``indent``; in ASCII unless stdout's encoding is UTF."""
         readable = (sys.stdout.encoding or "").lower().startswith("utf")
         print(as_json(value, ensure_ascii=not readable, indent=indent), flush=True)
 
@@ -177,7 +177,7 @@ class Screen:
     def counting(self, doing: str, unit: str, prefix: str = "") -> Iterator[Callable[..., None]]:
         """Yield a function that shows progress; it takes how many are done, how many there are, a remark and a name.
 
-        It shows a bar; without a terminal, a line without the name at first, at last and every ten seconds.
+        A terminal shows a bar. Elsewhere a line without the name appears at the start, the end and every ten seconds.
         """
         if not self.live:
             told, ended = -math.inf, False
@@ -226,7 +226,7 @@ def rate_and_time_left(now: Advance) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Return seconds in words of at most two units."""
+    """Return a number of seconds as a text with at most two units, such as ``2 h 5 min``."""
     if seconds < 60:
         return f"{seconds:.0f} s"
     minutes = round(seconds / 60)

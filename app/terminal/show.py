@@ -60,7 +60,7 @@ def show_citations(citations: Sequence[Citation], line: Callable[..., None]) -> 
 
 
 def show_costs(result: Result, screen: Screen) -> None:
-    """Print to stderr what each node cost, in the order of the path, the total, and an estimate for one plain call."""
+    """Print to stderr what each node cost, their total, and about how many tokens one plain RAG call would read."""
     screen.line(*((form, name, "bold") for form, name in COST_COLUMNS))
     for node in dict.fromkeys(step["node"] for step in result.path):
         turns = [step for step in result.path if step["node"] == node]

@@ -11,7 +11,7 @@ INDENT = 2  # of all texts of others, so that none can pass for a line of ours
 
 
 def show_comparison(compared: ComparedSet, screen: Screen) -> None:
-    """Print the questions, then the analysis of the set; passages in full only for a single question."""
+    """Print each question's comparison, then the analysis of the set. Passages are shown only for a single question."""
     for one in compared.comparisons:
         for block in blocks.question_blocks(one, compared.judge, passages=compared.name is None):
             show_block(block, screen)

@@ -17,8 +17,8 @@ DRAFT_LINES = 6  # of the draft that is being written
 class Trace:
     """Prints one line for each node as it ends; on a terminal also the draft as it is written, dim, and a spinner.
 
-    Paragraphs below the line show each draft if a round has several, or each accepted segment of a long answer, or,
-    with ``explain``, each verdict with its reason.
+    Below the line stand, each as a paragraph, the drafts of a round if it has several, or the accepted segments of a
+    long answer. If there are neither and ``explain`` is true, each verdict stands there with its reason.
     """
 
     def __init__(self, screen: Screen, within: Filter | None = None, *, explain: bool = False) -> None:

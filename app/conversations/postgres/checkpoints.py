@@ -20,7 +20,7 @@ REMOVE = tuple(
 
 
 class SharedSaver(ForgivingSaver, PostgresSaver):
-    """The checkpoints of one question: LangGraph's saver has a lock, so that a shared one would make questions wait."""
+    """The checkpoints of one question. A shared saver would make questions wait for each other, as it has a lock."""
 
     errors = (RequestError,)
 

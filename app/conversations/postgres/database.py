@@ -1,4 +1,4 @@
-"""The schema in PostgreSQL that servers share, beside those of the libraries."""
+"""The schema in PostgreSQL that servers share, beside the schemas of the libraries."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager

@@ -111,7 +111,7 @@ class RunTable:
         return self._leases.take(f"run {id_}")
 
     def append(self, id_: str, lease: Lease, events: Sequence[KeptEvent]) -> None:
-        """Keep a run's events; an event that ends the run releases the lease. Raises `LeaseLostError` if it is lost."""
+        """Keep a run's events; if the last one ends the run, release the lease. Raises `LeaseLostError`."""
         last = events[-1]
         with self._database.transaction() as connection:
             lease.require(Marked(connection))
