@@ -19,7 +19,7 @@ _TAG_COST = 8  # a scan for the end of a start tag is so many times slower than 
 def parse_page(text: str) -> BeautifulSoup:
     """Return the tree of a page.
 
-    Raises ``RecursionError`` if tags are nested too deep, and ``ValueError``, whose message follows the file's name.
+    Raises ``ValueError`` (see `_Parser`), whose message completes a sentence that begins with the file's name.
     """
     return _Page(text, builder=_Builder())
 

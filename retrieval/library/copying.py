@@ -123,7 +123,7 @@ def _copy_uploads(source: KeptFiles, target: Uploads) -> set[bytes]:
 
 
 def _add_roots(roots: Roots, target: Store, without: Collection[bytes]) -> list[Path]:
-    """Add the roots of all machines, or a sync would remove their documents; return those that are missing files."""
+    """Add the roots of all machines, or a sync would remove their documents; return roots that are missing files."""
     kinds = dict.fromkeys(roots.elsewhere, "folder") | roots.kinds
     kinds = {path: kind for path, kind in kinds.items() if path not in without}
     if kinds:

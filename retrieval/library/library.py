@@ -91,7 +91,7 @@ class Library(AbstractContextManager["Library"]):
     def remove(self, path: str | Path) -> None:
         """Remove a root and its passages, except those that another root covers; or delete uploads from the store.
 
-        Documents found only by a root's links are removed now, or by the next sync if other roots' links are followed.
+        Documents found only by links in the root are removed now, or by the next sync if links in others are followed.
         """
         if is_below(os.fsencode(path), UPLOADS):
             self._delete_uploads(os.fsencode(path))

@@ -24,7 +24,7 @@ _RECENT = 2_000_000_000  # nanoseconds: a file this recent may change again with
 
 @dataclass
 class Plan:
-    """The work of a sync: files to read (``changed``), to remove (``gone``) or with only a new time (``touched``)."""
+    """The work of a sync: ``changed`` files to read, ``gone`` ones to remove; ``touched`` ones have only a new time."""
 
     found: DiscoveredFiles
     known: dict[bytes, FileRecord]
