@@ -20,7 +20,7 @@ ARGUMENTS = {"k", "filter"}
 
 
 class RetrieverAdapter:
-    """A LangChain retriever, called with those of ``k`` and ``filter`` that it takes; results are cut to ``k``."""
+    """A LangChain retriever that is given ``k`` and ``filter`` only if it takes them; results are cut to ``k``."""
 
     def __init__(self, retriever: BaseRetriever) -> None:
         kind = type(retriever)
@@ -34,7 +34,7 @@ class RetrieverAdapter:
         return await run_in_executor(None, store.table_of, source, number) if isinstance(store, Store) else None
 
     async def document_named(self, name: str, k: int, filter: Filter | None = None) -> Sequence[Document]:  # noqa: A002
-        """Return the passages of the document with this file name, in the order of its text, on the filter's pages.
+        """Return the passages of the document with this file name, in the order of its text, within the filter's pages.
 
         If several documents match, take the first that a search for ``k`` passages finds. The result is empty if the
         search finds no such document, or the retriever does not search a `Store`.

@@ -45,7 +45,7 @@ def _end(passage: Document) -> int:
 
 
 def _gap(one: Document, other: Document) -> str:
-    """Return white space to put between two passages of a section: of the original only the length is known."""
+    """Guess the white space between two passages of a section, of which only the length is known."""
     length = other.metadata["offset"] - _end(one)
     if length <= 0:
         return ""

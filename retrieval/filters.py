@@ -14,11 +14,11 @@ from pydantic import BaseModel, model_validator
 
 
 class Filter(BaseModel, frozen=True, extra="forbid"):
-    """Conditions, all of which a passage must meet; if it has no page or no date, it fails a condition on this.
+    """Conditions, all of which a passage must meet; one without a page or date fails any condition on pages or days.
 
     ``sources`` are shell patterns, one of which must match consecutive parts of the path, such as the file's name or a
-    folder above it; an absolute pattern matches from the root. ``pages`` are the first and the last page, from 1.
-    ``since`` and ``until`` are days, both included, compared with the document's own date, else its file's last
+    folder above it; an absolute pattern matches from the start of the path. ``pages`` are the first and the last page,
+    from 1. ``since`` and ``until`` are days, both included, compared with the document's own date, else its file's last
     change.
     """
 
@@ -98,7 +98,8 @@ class _Pattern:
     def fits(self, parts: Sequence[str], below: int = 0) -> bool:
         """True if the pattern matches consecutive parts of a path, or the first parts if the pattern is absolute.
 
-        The first ``below`` parts are the root: a pattern of one part must match below it, others may begin at its name.
+        The first ``below`` parts are the root of a library. A relative pattern matches only below the root, except that
+        a pattern of several parts may begin with the root's own name.
         """
         if len(self._wanted) == 1 and not self._absolute:
             return any(map(self._wanted[0], parts[below:]))

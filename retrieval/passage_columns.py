@@ -53,7 +53,7 @@ def columns_of(passage: Document) -> PassageColumns:
 
 
 def passage_document(id_: int, path: bytes, columns: PassageColumns) -> Document:
-    """Return a passage as searches return it; ``path`` is its document's, as is its date unless it has its own."""
+    """Return a passage as searches return it; ``path`` and perhaps ``columns.date`` are those of its document."""
     kept = columns._asdict()
     above = {key: kept[key] for key in _ABOVE if kept[key]}
     own = {"source": path.decode("utf-8", "replace")} | {key: kept[key] for key in _OWN[1:]}

@@ -127,7 +127,7 @@ class Store(VectorStore):
         """Add or replace roots; links in the roots ``followed`` are followed wherever they lead."""
 
     def remove_root(self, root: bytes, documents: Collection[int]) -> None:
-        """Remove a root, that is a file or folder that was added, and documents by id."""
+        """Remove a root (a file or folder that was added), and the documents with these ids."""
         with self.database.writing() as connection:
             self.rows.remove_root(connection, root)
             self.rows.remove_documents(connection, documents)
@@ -141,7 +141,7 @@ class Store(VectorStore):
         self.save_derived()
 
     def save_derived(self) -> None:
-        """Save what is derived from the database and kept beside it, if anything is."""
+        """Write the files derived from the database, such as the vector index; by default there are none."""
 
     def only_writer(self, seconds: float = WAIT) -> AbstractContextManager[None]:
         """Hold the lock against all other writers. Raises ``IndexBusy`` if another keeps it for ``seconds``."""
@@ -349,12 +349,12 @@ class Store(VectorStore):
         return int(embed_query(self.model, "dimension").shape[1])
 
     def record_embedding(self, connection: Any) -> None:
-        """Record the model of a library that was never filled; call this before processes write side by side."""
+        """Record the embedding model if none is recorded; call this before several processes write at the same time."""
         if not self.rows.made_with(connection).embedding:
             self.rows.record_embedding(connection, self.model.name, self._dimension())
 
     def _record_model(self, connection: Any, dimension: int) -> None:
-        """Record the model with the first vectors. Raises ``RequestError`` for vectors of any other model."""
+        """Record the embedding model if none is recorded; raise ``RequestError`` if another model is."""
         made = self.rows.made_with(connection)
         if made.embedding:
             self._require_model(made)
@@ -428,14 +428,14 @@ class Store(VectorStore):
     def _candidates(
         self, connection: Any, query: str, vector: Vectors, only: Filter | None, visible: Visible | None
     ) -> Candidates:
-        """Return what the searches of the connection's snapshot find; ``vector`` has the shape (1, dimension)."""
+        """Return passages found by searches of the connection's snapshot; ``vector`` has the shape (1, dimension)."""
 
     def _select_relevance_score_fn(self) -> Callable[[float], float]:
         return lambda score: min(1.0, max(0.0, score))
 
 
 def _path_of(connection: Any, source: str) -> bytes:
-    """Return the path of a document by its ``source``, in which bytes that are no text are replaced."""
+    """Return the path of the document with this ``source``, in which bytes that are not valid text are replaced."""
     if "\ufffd" in source:
         for (path,) in connection.execute("SELECT path FROM documents"):
             if path.decode("utf-8", "replace") == source:

@@ -110,8 +110,8 @@ def _find(text: str, piece: str, end: int, overlap: int) -> int:
 def _splitter(settings: SplitSettings) -> "RecursiveCharacterTextSplitter":
     """Return the splitter for these settings; it cuts a word only if it is longer than a passage.
 
-    Ends of lines and of sentences are separators of one level, so that a heading stays with the sentences below it. A
-    line of cells that is longer than a passage is cut between cells.
+    Ends of lines and ends of sentences rank the same as separators, so that a heading stays with the sentences below
+    it. A line of cells that is longer than a passage is cut between cells.
     """
     from langchain_text_splitters import RecursiveCharacterTextSplitter
 

@@ -75,7 +75,7 @@ class FileRecord:
 class Made:
     """The model and settings that a library's passages were made with; empty if the library was never filled.
 
-    ``dimension`` is also 0 if the model of this name gives vectors of another length now.
+    ``dimension`` is set to 0 when the model of this name turns out to give vectors of another length.
     """
 
     embedding: str

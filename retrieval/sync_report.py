@@ -14,7 +14,7 @@ Status = Literal["indexed", "empty", "failed"]
 class Advance:
     """The progress of a sync or a check.
 
-    ``files`` of ``total`` are done, with ``passages`` in ``seconds``; ``path`` is the next file, at the end the last.
+    ``files`` of ``total`` are done, with ``passages`` in ``seconds``; ``path`` is the next file, or finally the last.
     ``seconds_left`` is None until it can be estimated.
     """
 

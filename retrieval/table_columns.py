@@ -61,7 +61,7 @@ class Column(NamedTuple):
 
 
 def usual_mark(columns: Iterable[tuple[str | None, ...]], text: str) -> str:
-    """Return the decimal mark for columns that leave it open, as 1.234 does: by other columns and the language."""
+    """Return the decimal mark of figures such as 1.234, as other columns of a table or the text's language suggest."""
     samples = map(_sample, columns)
     has_comma = any(decimal_mark(one) == "," and all(number(cell, ",") is not None for cell in one) for one in samples)
     return "," if has_comma or language_of(text, SURE) in POINTS_THOUSANDS else "."
@@ -70,9 +70,9 @@ def usual_mark(columns: Iterable[tuple[str | None, ...]], text: str) -> str:
 def kind_of(cells: Sequence[str | None], marks: Container[str] = (), usual: str = ".") -> tuple[Kind, list[Any]]:
     """Return the kind of a column and the values of its cells; None for a cell without a value of that kind.
 
-    A footnote's mark behind a figure is ignored; a raised number is a footnote's mark if ``marks`` has it. Figures in
-    several units, as 900 MB and 2 GB, are texts, but 1 h 15 min is 75 minutes. A dash counts as an empty cell.
-    ``usual`` is the decimal mark if the figures leave it open, as 1.234 does.
+    A footnote's mark behind a figure is ignored; a raised number is such a mark only if ``marks`` has it. A column in
+    several units, as 900 MB and 2 GB, holds texts, but 1 h 15 min is 75 minutes. A dash counts as an empty cell.
+    ``usual`` is the decimal mark to assume if all figures are like 1.234, which may be a thousand or one.
     """
     sample = _sample(cells)
     mark = decimal_mark(sample, usual)
@@ -96,9 +96,9 @@ def kind_of(cells: Sequence[str | None], marks: Container[str] = (), usual: str 
 
 
 def form_of(name: str, cells: Iterable[str | None], usual: str) -> tuple[str, str, int]:
-    """Return the form of most figures, their decimal mark, and the least number of decimals in a cell.
+    """Return the most frequent form of figures, such as £{}, their decimal mark, and the fewest decimals in a cell.
 
-    If the figures have no unit, the form has the unit in brackets behind the column's name, as in ``Price (€)``.
+    For figures without a unit, the form has the unit that ``name`` may have in brackets, as in ``Price (€)``.
     """
     sample = _sample(cells)
     if not _have_one_unit(sample):

@@ -31,7 +31,7 @@ TITLE = re.compile(
 
 
 class QueryError(Exception):
-    """A query that cannot be run, or finds nothing; the message tells the model why, which then writes another."""
+    """A query cannot be run, or finds nothing; the message tells the model why, and the model writes another query."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ def parsed(written: str, table: Table) -> "exp.Select":
 
 
 def _ordered_text(query: "exp.Select", table: Table) -> str:
-    """Return the name of a text column in SUM, AVG, MAX, MIN or ORDER BY with LIMIT; "" if the query has none."""
+    """Return the name of a text column in SUM, AVG, MAX or MIN, or in ORDER BY beside a LIMIT; "" if there is none."""
     from sqlglot import exp
 
     of_texts = {column.key for column in table.columns if column.kind == "text"}
@@ -107,7 +107,7 @@ def _ordered_text(query: "exp.Select", table: Table) -> str:
 def only_rows(query: "exp.Select", column: str, cells: Sequence[str]) -> str:
     """Restrict a query, and each maximum or minimum in it, to rows with one of these cells in a column; return the SQL.
 
-    With two cells, ``WHERE price < (SELECT price …)`` becomes ``ORDER BY price LIMIT 1``, which shows the price.
+    With two cells, the condition ``price < (SELECT price …)`` becomes ``ORDER BY price LIMIT 1``, to show the price.
     """
     from sqlglot import exp
 
@@ -158,7 +158,7 @@ def _rows_found(connection: sqlite3.Connection, table: Table, query: "exp.Select
 
 
 def _first(rows: list[tuple[Any, ...]], most: int | None, by: slice) -> list[tuple[Any, ...]]:
-    """Return the first ``most`` rows of a result, and all that have the last one's values in the columns ``by``."""
+    """Return the first ``most`` rows of a result, and all others that tie with the last one in the columns ``by``."""
     first = rows[:most]
     return first + [row for row in rows[len(first) :] if first and row[by] and row[by] == first[-1][by]]
 
@@ -186,7 +186,7 @@ def _names_groups(table: Table, shown: "Sequence[exp.Expression]") -> bool:
 
 
 def _of_rows(query: "exp.Select", shown: "Sequence[exp.Expression]") -> "exp.Select":
-    """Return a query for the number and ``shown`` of each row that ``query`` reads. Raises `QueryError`."""
+    """Return a query for the rows that ``query`` reads: their numbers and the values ``shown``. Raises `QueryError`."""
     from sqlglot import exp
 
     source = query.args["from_"].this.copy()

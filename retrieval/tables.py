@@ -31,7 +31,7 @@ RESERVED = frozenset(
 class Table:
     """A table row by row: its cells as they are written, their values, and the passage in which each row begins.
 
-    ``number`` is the table's number in its document, and ``rows`` are its rows' numbers there. ``notes`` maps a mark in
+    ``number`` is the number of the table, and ``rows`` those of its rows, in the document. ``notes`` maps a mark in
     a cell, such as *, to the note below the table: the note's passage, and where the note begins and ends in it.
     """
 
@@ -47,7 +47,7 @@ class Table:
 
     @classmethod
     def of(cls, passages: Iterable[Document], number: int) -> "Table | None":
-        """Return the table of this number among a document's passages; None if it is too large, or has one row."""
+        """Return a document's table by number; None if there is none, it is too large, or has one row or column."""
         found: dict[int, tuple[Document, dict[str, str]]] = {}
         names: dict[str, None] = {}
         below: list[tuple[Document, int]] = []
@@ -84,7 +84,7 @@ class Table:
         return cls(source, title, number, columns, cells, values, [passage for passage, _ in ordered], rows, notes)
 
     def label(self, row: int) -> str:
-        """Return the first cell of a row that is no number: what the row is about."""
+        """Return what a row is about: its first cell outside of columns of numbers; "" if all such cells are empty."""
         texts = (cell for cell, column in zip(self.cells[row], self.columns, strict=True) if column.kind != "number")
         return next((text for text in texts if text), "")
 

@@ -62,7 +62,7 @@ def _wide_encoding(sample: bytes) -> str | None:
 
 
 def _single_or_multi_byte(data: bytes, declared: str | None) -> str:
-    """Return the encoding of bytes that are not valid UTF-8."""
+    """Return the likely encoding of bytes that are not valid UTF-8; it is UTF-8 if they are only damaged in places."""
     sample = data[:_SAMPLE]
     if not _HIGH.search(sample):
         start = max(0, _HIGH.search(data).start() - _SAMPLE // 2)  # type: ignore[union-attr]
@@ -106,7 +106,7 @@ _EARLIEST = 1900
 def stated_day(*stated: object) -> str | None:
     """Return the first plausible of the dates stated, as 'YYYY-MM-DD', or None.
 
-    Plausible is a valid day from 1900 to the end of next year: any other comes from a clock that was wrong.
+    A date is plausible if it is a valid day from 1900 to the end of next year: others come from a wrong clock.
     """
     for text in stated:
         if isinstance(text, str) and (match := _DAY.match(text)):

@@ -128,7 +128,7 @@ def _hidden_styles(roots: Iterable[Element]) -> frozenset[str]:
 
 
 def _drop_hidden(root: Element, hidden_styles: frozenset[str]) -> None:
-    """Remove hidden runs and pictures; rename elements that mammoth does not know."""
+    """Remove hidden runs and pictures; replace elements that mammoth would drop by others that it keeps."""
     stack = [(root, False)]
     while stack:
         parent, hidden = stack.pop()
@@ -148,7 +148,7 @@ def _drop_hidden(root: Element, hidden_styles: frozenset[str]) -> None:
 
 
 def _mark_header_rows(root: Element) -> None:
-    """Mark the first row of a table as a header row, as Word marks repeated rows, if the style sets that row apart."""
+    """Mark the first row of each table as a header row (``tblHeader``) if the table's style sets that row apart."""
     for table in root.iter():
         properties = table.find("{*}tblPr") if _local(table) == "tbl" else None
         row = table.find("{*}tr")

@@ -27,7 +27,7 @@ class Heading(NamedTuple):
 
 
 def is_heading_list(headings: Sequence[Heading], length: int) -> bool:
-    """True if the headings lie one after the other in a text of this length, with possible levels."""
+    """True if the headings can be those of a text of this length: in order, without overlaps, and with valid levels."""
     if len(headings) > MOST_HEADINGS or any(not 1 <= one.level <= DEEPEST for one in headings):
         return False
     ends = [0, *(place for one in headings for place in (one.start, one.end)), length]
@@ -71,7 +71,7 @@ class Outline:
     def above(self, offset: int, end: int) -> str:
         """Return the headings above the body of a passage, joined by `` > ``; "" without any.
 
-        Headings that the passage begins with count as above its body. A heading equal to the title is left out.
+        Headings at the beginning of the passage itself are included. A heading equal to the title is left out.
         """
         last = bisect_right(self._starts, offset) - 1
         position = max(offset, self._headings[last].end) if last >= 0 else offset
@@ -98,7 +98,7 @@ _UNDERLINE = re.compile(r"([=\-`:.'\"~^_*+#])\1{2,}[ \t]*$")
 
 
 def _marked_headings(text: str, mark: re.Pattern[str], block_mark: re.Pattern[str]) -> Iterator[Heading]:
-    """Yield the lines that begin with ``mark``, outside blocks such as listings, which ``block_mark`` opens or ends."""
+    """Yield lines that begin with ``mark``, outside of blocks; ``block_mark`` matches a block's first and last line."""
     block = ""
     for start, line in lines_with_starts(text):
         if match := block_mark.match(line):

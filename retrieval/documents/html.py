@@ -133,7 +133,7 @@ def _main_part(page: "Tag") -> "Tag | None":
 
 
 def _pieces(page: "Tag", names: ColumnNames | None = None) -> Iterator[str]:
-    """Yield the page's strings and layout marks, in document order, and before a cell's text the column's name."""
+    """Yield the page's strings and layout marks in document order; ``names`` gives what to put before a cell's text."""
     from bs4 import Tag
     from bs4.element import NavigableString, PreformattedString
 
@@ -174,7 +174,7 @@ def _pieces(page: "Tag", names: ColumnNames | None = None) -> Iterator[str]:
 
 
 def _text_ancestors(page: "Tag") -> set[int]:
-    """Return the ids of the tags around headings, paragraphs or the main part; an empty set if the page has no form."""
+    """Return the ids of tags around text, such as a paragraph, to recognise forms around it; empty without any form."""
     seen: set[int] = set()
     for tag in page.find_all(["p", "article", "main", *_HEADINGS]) if page.find("form") else ():
         for parent in tag.parents:
@@ -185,7 +185,7 @@ def _text_ancestors(page: "Tag") -> set[int]:
 
 
 def _is_left_out(tag: "Tag", in_article: bool, text_ancestors: Container[int]) -> bool:
-    """True if a tag is hidden or boilerplate; a form around the page's text and an article's header are not."""
+    """True if a tag is hidden or boilerplate; forms around text and headers of articles are not boilerplate."""
     if _is_hidden(tag):
         return True
     if tag.name == "form":

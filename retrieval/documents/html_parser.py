@@ -19,13 +19,13 @@ _TAG_COST = 8  # a scan for the end of a start tag is so many times slower than 
 def parse_page(text: str) -> BeautifulSoup:
     """Return the tree of a page.
 
-    Raises ``ValueError``, whose message completes a sentence that begins with the file's name, and ``RecursionError``.
+    Raises ``ValueError`` (see `_Parser`), whose message completes a sentence that begins with the file's name.
     """
     return _Page(text, builder=_Builder())
 
 
 class _Page(BeautifulSoup):
-    """A tree that takes a string in constant time at any depth, and ends open cells, rows and paragraphs itself."""
+    """A tree that adds a string in constant time at any depth, and closes cells, rows and paragraphs left open."""
 
     def reset(self) -> None:
         self._open: list[str] = []  # open tags of tables and paragraphs
@@ -47,14 +47,14 @@ class _Page(BeautifulSoup):
         return super().handle_starttag(name, *arguments, **named)
 
     def _linkage_fixer(self, el: Tag) -> None:
-        """Do nothing: the original searches all parents for the element after a string; while parsing there is none."""
+        """Do nothing: the original looks in all parents for the element after a string, which is not parsed yet."""
 
 
 class _Parser(BeautifulSoupHTMLParser):
     """A parser that takes linear time: it gives up on a page with very many tags or comments without an end.
 
-    For each of these Python's parser scans the rest of the page. Beautiful Soup also searches a list of all void tags,
-    such as ``<br>``, at each end tag; a multiset replaces this list.
+    For each tag or comment without an end, Python's parser scans the rest of the page. At each end tag, Beautiful Soup
+    searches a list of the void tags so far, such as ``<br>``; a multiset replaces this list.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

@@ -27,9 +27,9 @@ _UNMARKED = 3  # least number of columns for a header that nothing marks: of two
 class ColumnNames:
     """The names of the columns of all tables below a tag; ``text_of`` gives a cell's visible text.
 
-    Header rows are those in ``thead``, else the first rows of only ``th``, else a first row in bold, else a first row
-    of words above a column of numbers; ``header_rows`` are their ids. ``before`` maps the id of any other cell to the
-    text to write before the cell: first the cells of earlier rows that span this row, then ``column: ``.
+    Header rows are the first rows in ``thead`` or of only ``th``, else a first row in bold, else a first row of words
+    above a column of numbers; ``header_rows`` holds their ids. ``before`` maps the id of a cell below them to the text
+    to write before the cell: cells of earlier rows that span its row and stand to its left, then ``column: ``.
     """
 
     def __init__(self, page: "Tag", text_of: Callable[["Tag"], str], is_hidden: Callable[["Tag"], bool]) -> None:
@@ -151,7 +151,7 @@ def _span(cell: "Tag", name: str, most: int) -> int:
 
 
 def _is_bold(cell: "Tag", text: str) -> bool:
-    """True if all of the cell's text is bold, or it has none."""
+    """True if all of a cell's ``text`` is bold, or the cell has no text; False if the text is long."""
     if not text or len(text) > _LONGEST_BOLD:
         return not text
     bold = cell.find(_BOLD)

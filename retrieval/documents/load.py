@@ -86,7 +86,7 @@ SUFFIXES = frozenset(_READERS)
 def documents_of(path: Path, loaded: Loaded) -> "list[Document]":
     """Return the sections as LangChain Documents with the metadata ``source``, ``page``, ``row`` and ``date``.
 
-    ``title``, the document's, and ``headings``, the section's ``Heading``s, are set only where there are any.
+    The document's ``title`` and the section's ``headings``, a list of ``Heading``, are set only if there are any.
     """
     from langchain_core.documents import Document  # imported here, since the parsing processes do not need it
 

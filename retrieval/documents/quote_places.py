@@ -1,7 +1,7 @@
 """Find a quote on a page of a PDF, and draw the page, with pdfium.
 
-A passage is cleaned text: its lines are joined, hyphens at their ends perhaps removed, ligatures and spaces replaced.
-What remains of a character after that, its *letters*, is the same in the quote and on the page, and is compared.
+A passage is cleaned text: its lines are joined, hyphens at their ends may be gone, ligatures and spaces are replaced.
+So the quote and the page are compared by *letters*: each character as it is after cleaning, without spaces and hyphens.
 Each passage of a PDF, and so each quote, is from one page.
 """
 
@@ -27,7 +27,7 @@ _LOST = re.compile(r"[\s-]+")
 
 
 class _Glyph(NamedTuple):
-    """A character on the page; ``x`` and ``y`` are its origin on the baseline, ``word`` and ``line`` running numbers.
+    """A character on the page: its origin on the baseline, ``x`` and ``y``, and the numbers of its word and its line.
 
     Lengths, also of ``box``, are in points from the left and the top of the displayed page.
     """

@@ -100,8 +100,8 @@ def find_separator(text: str) -> str:
 def _lines_above(records: list[list[str]]) -> int:
     """Return how many records stand above the header: comments, then a title.
 
-    Comments begin with # and have fewer cells than usual. A title has at least two fewer, and counts only if all cells
-    of some column below the header are numbers: otherwise a row of data could pass for the header.
+    Comments begin with # and have fewer cells than most records. A title lacks at least two cells, and is recognised
+    only if all cells of some column below the header are numbers: otherwise a row of data could pass for the header.
     """
     widths = [max((at for at, cell in enumerate(record, 1) if cell), default=0) for record in records[:_SAMPLE]]
     usual = max(Counter(widths).items(), key=lambda item: (item[1], item[0]))[0]
@@ -114,7 +114,7 @@ def _lines_above(records: list[list[str]]) -> int:
 
 
 def _header(records: list[list[str]]) -> tuple[list[str], list[list[str]]]:
-    """Split off the first record as column names, unless it holds a number and so is data; but years may be names."""
+    """Return the column names and the rows of data; no names if the first record has numbers other than years."""
     first = records[0]
     numbers = [index for index, cell in enumerate(first) if _NUMBER.match(cell)]
     if numbers and not _are_years(numbers, records):

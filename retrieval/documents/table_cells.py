@@ -29,7 +29,7 @@ def _cells_of(section: Section) -> Iterator[Cell]:
     """Yield the cells of tables, whose rows stand without a blank line or heading between them.
 
     Other lines between the rows, such as a title across all columns, are skipped. A table is left out if a row names a
-    column twice: the text of a cell then perhaps only looks like another cell.
+    column twice: one of these two cells may be text within another cell that only looks like a cell.
     """
     text = section.text
     if BETWEEN_CELLS not in text:
@@ -54,7 +54,7 @@ def _names(text: str, cells: list[tuple[int, int, int]]) -> list[str]:
 
 
 def _row(begin: int, line: str) -> list[tuple[int, int, int]]:
-    """Return where each cell's name begins, where it ends, and where the cell ends; [] for a line that is no row."""
+    """Return where each cell's name begins and ends, and where the cell ends; [] for a line that is no table row."""
     cells: list[tuple[int, int, int]] = []
     begin += len(line) - len(line.lstrip())
     for part in line.strip().split(BETWEEN_CELLS):

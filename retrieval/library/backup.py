@@ -31,7 +31,7 @@ Place = tuple[int, int, int]  # where a document's passages are: the part, the l
 
 
 def write_backup(source: CopySource, file: Path, extra: Sequence[str], progress: Progress | None = None) -> int:
-    """Write a library and the JSON lines ``extra`` (threads), whole or not at all; return the number of documents."""
+    """Write a library with its threads, the JSON lines ``extra``, or no file at all; return the number of documents."""
     new = file.with_name(f".{file.name}.part")
     records = source.records()
     try:

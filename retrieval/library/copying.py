@@ -52,8 +52,8 @@ def copy_library(
 ) -> Copied:
     """Copy what the target lacks, and compare each copy with the source; the target's other documents stay.
 
-    If both keep uploads, these are copied with their bytes, unless the target has a later one. Roots in ``without`` are
-    left out. After an interruption the function can be called again.
+    If both keep uploads, these are copied with their bytes, unless the target has a later version. Roots in ``without``
+    are left out. After an interruption the function can be called again.
 
     Raises ``ValueError`` if the target is opened with another model, and ``RequestError`` if its passages were made
     with another model or other settings, or if a copy is not the same.
@@ -123,7 +123,7 @@ def _copy_uploads(source: KeptFiles, target: Uploads) -> set[bytes]:
 
 
 def _add_roots(roots: Roots, target: Store, without: Collection[bytes]) -> list[Path]:
-    """Add the roots, also other machines': else their files would count as gone. Return the files that do not exist."""
+    """Add the roots of all machines, or a sync would remove their documents; return roots that are missing files."""
     kinds = dict.fromkeys(roots.elsewhere, "folder") | roots.kinds
     kinds = {path: kind for path, kind in kinds.items() if path not in without}
     if kinds:
@@ -155,7 +155,7 @@ def _put(source: CopySource, target: Store, records: Collection[FileRecord], kno
 
 
 def _require_same(source: CopySource, target: Store, records: Mapping[bytes, FileRecord]) -> None:
-    """Raise ``RequestError`` unless the target has the same documents; vectors are compared in 16 bits a number."""
+    """Raise ``RequestError`` unless the target has the same documents; vectors are compared as 16-bit floats."""
     found = target.records()
     for batch in record_batches(records):
         contents = source.contents([record.id for record in batch])

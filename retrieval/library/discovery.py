@@ -32,7 +32,7 @@ class DiscoveredFiles:
     """The documents found, by path, and what was skipped.
 
     ``skipped`` holds paths with the reason, ``missing`` the roots that are gone, ``links`` the missing roots that have
-    become links, ``unlistable`` the folders that cannot be listed, ``outside`` the targets of links not followed.
+    become links, ``unlistable`` the folders that cannot be listed, ``outside`` targets of skipped links out of a root.
     """
 
     files: dict[bytes, FileStamp] = field(default_factory=dict)
@@ -50,7 +50,7 @@ class DiscoveredFiles:
 
 @dataclass(frozen=True)
 class _Root:
-    """A folder to walk; ``real`` is ``path`` with links resolved: parts of it may have become links since indexing."""
+    """A folder to walk; ``real`` is its path without links: parts of ``path`` may have become links since indexing."""
 
     path: bytes
     real: bytes
@@ -112,7 +112,7 @@ def _walk(root: _Root, found: DiscoveredFiles) -> None:
 
 
 def _visit(entry: os.DirEntry[bytes], root: _Root, found: DiscoveredFiles) -> bytes | None:
-    """Record a file or why it is skipped, or return a folder to walk."""
+    """Return the path of an entry that is a folder to walk; record any other as a file, or as skipped with a reason."""
     hidden = entry.name.startswith(b".")
     try:
         excluded = root.excluded(entry.path)

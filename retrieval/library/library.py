@@ -91,7 +91,7 @@ class Library(AbstractContextManager["Library"]):
     def remove(self, path: str | Path) -> None:
         """Remove a root and its passages, except those that another root covers; or delete uploads from the store.
 
-        Documents found only through its links are removed too: now, or by the next sync if other roots have links.
+        Documents found only by links in the root are removed now, or by the next sync if links in others are followed.
         """
         if is_below(os.fsencode(path), UPLOADS):
             self._delete_uploads(os.fsencode(path))
@@ -190,8 +190,8 @@ class Library(AbstractContextManager["Library"]):
     def read_upload(self, path: bytes, *, seconds: float = WAIT) -> None:
         """Index an upload that was put into `Store.uploads`.
 
-        An index made with other settings is made anew first, as by `sync`, which may raise ``IndexBusy`` after
-        ``seconds``. Raises ``StoreUnavailable`` when the database cannot be reached: the upload is read later.
+        If the settings have changed, `sync` runs instead. Raises ``IndexBusy`` if the lock is held for ``seconds``, and
+        ``StoreUnavailable`` if the database cannot be reached: the upload is then read later.
         """
         store = self.store
         if store.queue is None or store.uploads is None:
@@ -356,8 +356,8 @@ def open_store(
 ) -> Store:
     """Open or create the store of a library, by its name, at the place that a URL names.
 
-    ``postgresql://`` is that database, ``sqlite:///folder`` that folder, and ``sqlite:///`` is ``home``. As other
-    machines may use a database too, ``machine`` says which files are read here, by default this host's.
+    ``postgresql://…`` names a database, ``sqlite:///folder`` a folder, and ``sqlite:///`` means ``home``. Several
+    machines may share a database; this process reads the files of ``machine``, by default its host.
     """
     if not names_database(url):
         return PassageStore(library_folder(url, home) / library, model, search=search)

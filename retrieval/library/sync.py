@@ -24,7 +24,7 @@ _RECENT = 2_000_000_000  # nanoseconds: a file this recent may change again with
 
 @dataclass
 class Plan:
-    """The work of a sync: ``changed`` files to read, ``gone`` ones to remove, ``touched`` ones with only a new time."""
+    """The work of a sync: ``changed`` files to read, ``gone`` ones to remove; ``touched`` ones have only a new time."""
 
     found: DiscoveredFiles
     known: dict[bytes, FileRecord]
@@ -192,7 +192,7 @@ def _hash(path: bytes) -> str:
 
 
 def _is_elsewhere(path: bytes, roots: Roots) -> bool:
-    """True for an upload, and for a document that only roots of another machine, or links in such roots, lead to."""
+    """True for a document that this machine does not read: an upload, or a file of other machines' roots or links."""
     if any(is_below(path, root) for root in roots.kinds):
         return False
     linked = bool(roots.followed) and roots.followed <= roots.elsewhere.keys()
@@ -208,5 +208,5 @@ def _day(stamp: FileStamp) -> str:
 
 
 def _is_reliable(stamp: FileStamp) -> bool:
-    """True if the modification time is old enough that any later change must alter it."""
+    """True if the modification time is so old that any later change of the file is sure to alter the time."""
     return time.time_ns() - stamp.mtime_ns > _RECENT

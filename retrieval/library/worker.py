@@ -152,7 +152,7 @@ class Worker(AbstractContextManager["Worker"]):
 
 
 def _together(jobs: Sequence[Job]) -> tuple[list[Job], list[Job]]:
-    """Return what to read now, and what to give back: a file is read alone if it is large or a process died over it."""
+    """Return jobs to read now, and jobs to give back: a large file, or one over which a process died, is read alone."""
     suspect = next((job for job in jobs if job.deaths), None)
     if suspect:
         return [suspect], [job for job in jobs if job is not suspect]
@@ -165,7 +165,7 @@ def _together(jobs: Sequence[Job]) -> tuple[list[Job], list[Job]]:
 
 
 def _under_its_name(reading: Reading, job: Job) -> Reading:
-    """Return the outcome of reading a copy with the path and name of the file itself."""
+    """Return the outcome with the path and name of the file itself, in place of those of the copy that was read."""
     if reading.path == job.path:
         return reading
     copy, name = (shown_path(path_of(path).name) for path in (reading.path, job.path))
@@ -173,7 +173,7 @@ def _under_its_name(reading: Reading, job: Job) -> Reading:
 
 
 def _given_up(job: Job) -> SplitFile:
-    """Return a file as failed, but without a hash, so that the next sync tries it again: it may not be the cause."""
+    """Return a failed file, without a hash so that the next sync reads it again: it may not be to blame."""
     name = shown_path(path_of(job.path).name)
     reason = (
         f"{name} was given up, as {job.deaths} processes ended while they read it: index again, or look at the file."

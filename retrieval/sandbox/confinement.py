@@ -1,7 +1,7 @@
 """Confine a process that reads documents with seccomp and Landlock, where Linux has them.
 
-The parent builds the seccomp filter: any system call that is not listed fails as if the kernel lacked it, for which
-the C library and Python have fallbacks. The child installs it, and with Landlock gives up access to all files except
+The parent builds the seccomp filter: a system call that is not listed fails as on a kernel without that call, which
+the C library and Python can handle. The child installs the filter, and with Landlock gives up access to all files but
 those of Python itself. Neither needs a privilege, both bind root as well, and neither can be undone.
 """
 

@@ -23,7 +23,7 @@ class PageReader(AbstractContextManager["PageReader"]):
     """A process that reads single pages; it starts with the first one and is killed on exit. Thread-safe.
 
     Pages count from 1, and are read one at a time, as pdfium cannot read two at once. Methods return None for a file
-    whose SHA-256 is not ``checksum``, as it has changed since, and for a file that is gone, no PDF or takes too long.
+    whose SHA-256 is not ``checksum``, as it has changed since, and for one that is gone, is no PDF or takes too long.
     """
 
     def __init__(self, limits: ReadLimits = _LIMITS, *, uploaded: Uploaded = lambda path: None) -> None:
@@ -72,7 +72,7 @@ class PageReader(AbstractContextManager["PageReader"]):
 
 
 def _png(picture: PagePicture) -> bytes:
-    """Encode a picture here, not in the sandbox, so that no viewer decodes what a hostile document wrote."""
+    """Encode a picture in this process, not the sandbox, so that no viewer decodes what a hostile document wrote."""
     from PIL import Image
 
     file = io.BytesIO()

@@ -77,8 +77,8 @@ class _Run:
     """One call of ``read``, with a thread per process.
 
     Ctrl-C may interrupt the caller between any two steps of Python code, and ``Condition``, which is written in Python,
-    could then keep its lock for ever. So the caller uses only locks, which are written in C: it takes ``_lock``, and
-    waits for ``_no_news``, with a timeout: a signal to another thread, or just before the wait, does not end the wait.
+    could then keep its lock for ever. So the caller uses only locks, written in C: ``_lock``, and ``_no_news`` to
+    wait for the threads, with a timeout: a signal just before the wait, or to another thread, does not end the wait.
     """
 
     def __init__(self, paths: Sequence[bytes], processes: Sequence[ReaderProcess]) -> None:
@@ -96,7 +96,6 @@ class _Run:
         self._threads = [Thread(target=self._work, args=(process,), daemon=True) for process in processes]
 
     def start(self) -> None:
-        """Start the threads."""
         try:
             for thread in self._threads:
                 thread.start()

@@ -167,7 +167,7 @@ def _drawn(picture: _Picture, stream: IO[bytes]) -> PagePicture:
 
 
 def _read_sections(sections: list[Section], stream: IO[bytes], limits: ReadLimits) -> Outcome:
-    """Append to ``sections``, and return the message that follows them."""
+    """Read sections into the list ``sections``, and return the message that follows them."""
     headers, texts = limits.text, 4 * limits.text  # bytes left: a character takes at most four
     while True:
         frame = receive(stream)
