@@ -50,7 +50,7 @@ def in_background(work: Coroutine[Any, Any, T], on_start: Callable[[Future[T]], 
 
 
 def stream_in_background(items: AsyncGenerator[T, None]) -> Generator[T, None, None]:
-    """Run ``items`` on the background loop and yield its items. Closing the generator cancels it and waits for it."""
+    """Yield what ``items`` yields on the background loop. Closing the generator cancels ``items`` and awaits it."""
     ready: SimpleQueue[T | object] = SimpleQueue()
 
     async def run() -> None:

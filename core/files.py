@@ -99,7 +99,7 @@ def open_private(path: Path, flags: int) -> int:
 
 
 def write_private(path: Path, data: bytes | memoryview, *, new: bool = False) -> None:
-    """Write a file as `open_private` opens it. With ``new``, raise ``FileExistsError`` if it exists."""
+    """Write ``data`` to a file opened by `open_private`. With ``new``, raise ``FileExistsError`` if it exists."""
     with os.fdopen(open_private(path, os.O_WRONLY | (os.O_EXCL if new else os.O_TRUNC)), "wb") as file:
         file.write(data)
 

@@ -15,8 +15,8 @@ LARGEST = 2_000_000_000  # bytes: the content is kept in memory
 def open_lines(path: Path, start: bytes, accept: Callable[[bytes], bool]) -> tuple[int, int]:
     """Open or create a file to append to; return its descriptor, and how many of its lines ``accept`` refused.
 
-    A last line without a newline is cut off if ``accept`` refuses it and it begins with ``start``, as all lines that
-    this program writes do. Any other is kept, and a newline added. Raises ``OSError``.
+    A last line without a newline is cut off if ``accept`` refuses it and its beginning (``start``) shows that this
+    program wrote it; otherwise the line is kept, and a newline is added. Raises ``OSError``.
     """
     descriptor = open_private(path, os.O_RDWR | os.O_APPEND)
     try:

@@ -64,7 +64,7 @@ def _long(decided: Mapping[str, Any]) -> str:
 
 
 def _accepted(decided: Mapping[str, Any]) -> str:
-    """Say whether a draft was accepted or, for a long answer, which segments were, and what follows."""
+    """Say whether a draft was accepted; for a long answer, list the accepted segments and say how the run goes on."""
     if decided.get("reconsidered"):
         return "not accepted: the documents are searched after all"
     if "onward" not in decided:
@@ -74,7 +74,7 @@ def _accepted(decided: Mapping[str, Any]) -> str:
 
 
 def _searched_next(decided: Mapping[str, Any]) -> str:
-    """Return the next query, and any description in the question that a name replaces; or say that there is none."""
+    """Return the next query, after the name found for a description, if any; say so if there is no next query."""
     described = decided.get("description")
     if not decided["query"]:
         return f"nothing names “{described}”" if described else "no other query found"
@@ -82,7 +82,7 @@ def _searched_next(decided: Mapping[str, Any]) -> str:
 
 
 def _queried(decided: Mapping[str, Any]) -> str:
-    """Return the query on a table with its result, or with the reason why that is no answer."""
+    """Return the query on a table and its result; if no result was accepted, return the reason instead."""
     if not decided["query"]:
         return "no table to ask"
     why = decided["failed"] or ("" if decided["accepted"] else "not what is asked")
@@ -91,7 +91,7 @@ def _queried(decided: Mapping[str, Any]) -> str:
 
 
 def _compared(decided: Mapping[str, Any]) -> str:
-    """List the differing answers of documents, or say how many other documents were asked."""
+    """List the documents' differing answers; if there are none, say how many other documents were asked."""
     answers = " | ".join(f"“{shortened(one['answer'], 60)}”" for one in decided["answers"])
     if answers:
         return f"{len(decided['answers'])} answers differ: {answers}"
@@ -171,7 +171,7 @@ def summarise_step(node: str, decided: Mapping[str, Any]) -> str:
 
 
 def _grouped(verdicts: Iterable[Verdict]) -> str:
-    """List the verdicts by label, with their probabilities; where the model gave none, with their number."""
+    """List the labels, each with its verdicts' probabilities, or with their number if one of them has none."""
     groups: dict[str, list[str]] = {}
     for verdict in verdicts:
         groups.setdefault(verdict["label"].removesuffix(" supported"), []).append(_sure(verdict))

@@ -44,9 +44,9 @@ def clean(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """Return ``clean`` text on one line, stripped.
+    """Return ``clean`` text on one line, stripped; each run of white space becomes one space.
 
-    White space becomes one space, but exactly two spaces stay: more could push text to a terminal's next line.
+    Exactly two spaces stay: they set parts of a line apart. More could push text to a terminal's next line.
     """
     return _WHITE.sub(lambda match: "  " if match.group() == "  " else " ", clean(text)).strip()
 

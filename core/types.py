@@ -45,10 +45,10 @@ class Verdict(TypedDict):
 
 
 class Passage(TypedDict):
-    """A passage as the models read it. ``page`` and ``row`` count from 1; ``similarity`` is what the retriever gives.
+    """A passage as the models read it. ``page`` and ``row`` count from 1.
 
-    ``title`` and ``date`` (YYYY-MM-DD) of its document and ``heading`` of its section are there only if the retriever
-    gives them.
+    ``similarity`` is the passage's cosine with the query. It is None, and ``title`` and ``date`` (YYYY-MM-DD) of the
+    document and ``heading`` of the section are missing, if the retriever does not give them.
     """
 
     id: str
@@ -92,7 +92,7 @@ class Claim(TypedDict):
 class Subject(TypedDict):
     """The name of something that a question only describes, and the quote that gives it.
 
-    ``asked`` is the question that the name answers; in ``question``, the user's, it replaces the description.
+    ``asked`` asks for the name ("Who or what is ...?"). ``question`` is the user's with the name filled in.
     """
 
     description: str
@@ -107,7 +107,7 @@ class Subject(TypedDict):
 class TableFound(TypedDict):
     """A table of which a search found rows; ``source`` is its document, ``number`` its number in the document.
 
-    ``is_best`` is true if the best passage, or half of all, are its rows: it is then asked before grading.
+    ``is_best`` is true if half of the passages, or the best one, are its rows: it is then queried before grading.
     """
 
     source: str
@@ -116,7 +116,7 @@ class TableFound(TypedDict):
 
 
 class Queried(TypedDict):
-    """The query whose result is the answer. It read ``rows`` rows of ``source``: ``carried_by`` of them carry it."""
+    """The query whose result is the answer. It read ``rows`` rows of ``source``; ``carried_by`` of them carry the result."""
 
     sql: str
     source: str

@@ -10,12 +10,12 @@ from core.types import StopReason
 class Wording:
     """The fixed texts of one language. The caller fills in their placeholders, such as ``{asked}``.
 
-    ``{asked}`` is the question. ``{why}`` is the text in ``why`` for the stop reason, or ``failed``, whose ``{claim}``
-    is not fully supported. ``{claims}`` is a list of claims, each put into ``quoted``. ``{count}`` is the number of
-    documents that are not named, ``{condition}`` a sentence of a document, ``{place}`` where a ``{quote}`` stands.
-    ``{sql}`` is a query on the ``{rows}`` rows of a table. ``{described}`` is a description in the question, ``{name}``
-    the name found for it. ``{point}`` is what is compared of a ``{thing}``. ``{read}`` of ``{passages}`` passages of a
-    ``{source}`` were read. ``marks`` has, by label, what is written after a claim.
+    ``{asked}`` is the question. ``{why}`` is the text in ``why`` for the stop reason, or the text ``failed`` with the
+    ``{claim}`` that is not fully supported. ``{claims}`` is a list of claims, each put into ``quoted``. ``{count}`` is
+    the number of documents that are not named, ``{condition}`` a sentence of a document. ``{place}`` is where a
+    ``{quote}`` stands. ``{sql}`` is a query on the ``{rows}`` rows of a table. ``{name}`` was found for
+    ``{described}``, a description in the question. ``{point}`` is what is asked of each ``{thing}`` in a comparison.
+    ``{read}`` of the ``{passages}`` passages of ``{source}`` were read. ``marks`` has the text after a claim by label.
     """
 
     unanswered: str

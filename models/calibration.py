@@ -224,7 +224,7 @@ MINILM = Calibration.model_validate_json(MINILM_FILE.read_text(encoding="utf-8")
 def adapter_file(choice: str) -> Path:
     """Return the path of the LoRA adapter that was trained for this choice, for example "relevance".
 
-    The adapter acts only from the prompt's final instruction on: what precedes it in the prompt stays in the cache.
+    The adapter acts only from the prompt's final instruction on, so what precedes that instruction stays in the cache.
     """
     return Path(__file__).parent / "adapters" / f"{choice}.gguf"
 

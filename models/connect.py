@@ -96,8 +96,8 @@ def ssl_context(*, trust_env: bool) -> ssl.SSLContext:
 def _client_class() -> "type[ChatOpenAI]":
     """Return a client class that sends the messages unchanged, in ``extra_body``.
 
-    In ``messages`` the client library would search each part of each message for names to translate, in vain: with a
-    prompt of many examples this search is three quarters of the client's time for a call.
+    The client library searches each part of what it gets as ``messages`` for keys to rename. These messages have none,
+    and for a prompt of many examples the search is three quarters of the client's time for a call.
     """
     from langchain_openai import ChatOpenAI
 

@@ -33,8 +33,8 @@ class FormatSelection:
     """The reply format this model is asked for, found at the first calls and kept for later calls.
 
     ``proven`` is True once this format gave a verdict. Until then a first token that is no label may be the first word
-    of the model's reasoning, which many chat templates begin themselves. ``misses`` counts the verdicts in a row for
-    which this format failed and a later one worked.
+    of reasoning: many chat templates write its opening ``<think>`` themselves. ``misses`` counts the verdicts in a row
+    for which this format failed and a later one worked.
     """
 
     current: ReplyFormat = "logprobs"
@@ -46,15 +46,15 @@ class FormatSelection:
         return REPLY_FORMATS[REPLY_FORMATS.index(self.current) :]
 
     def accepts(self, used: ReplyFormat, verdict: Verdict) -> bool:
-        """Return False if the reply may be the start of reasoning; a label marks the current format as proven."""
+        """Mark the current format as proven if it gave a label; return False if the reply may be reasoning."""
         if used == self.current and verdict["label"] != UNKNOWN:
             self.proven, self.misses = True, 0
         return self.proven or used != "logprobs"
 
     def record_fallback(self, used: ReplyFormat, *, thought: bool) -> None:
-        """Record that ``used`` worked after the current format failed; switch to it if that happens repeatedly.
+        """Record that ``used`` worked after the current format failed; switch to ``used`` if that happens too often.
 
-        A proven format may fail `MAX_MISSES` times in a row, an unproven one once, by a reasoning reply (``thought``).
+        A proven format may fail `MAX_MISSES` times in a row; an unproven one once if the model reasoned (``thought``).
         """
         if used not in self.remaining()[1:]:
             return

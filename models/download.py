@@ -88,7 +88,7 @@ def from_hub(file: ModelFile, partial: Path, report: Report, *, endpoint: str | 
 
 
 def _append_from_hub(url: str, file: ModelFile, partial: Path, report: Report) -> None:
-    """Append the missing bytes of the file, or as many as one connection brings."""
+    """Append the missing bytes of the file over one connection; what came is kept if the connection is lost."""
     import httpx2
     from huggingface_hub import get_session
 

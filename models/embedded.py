@@ -174,7 +174,7 @@ _servers_lock = threading.Lock()
 
 
 def start_embedded(path: Path, prefixes: Prefixes | None = None, adapters: Sequence[Path] = ()) -> EmbeddedServer:
-    """Return this process's only server for the file; the first call starts it with the other arguments."""
+    """Return this process's only server for the file, started; the other arguments matter only in the first call."""
     path = path.resolve()
     with _servers_lock:
         server = _servers.get(path)
@@ -185,7 +185,7 @@ def start_embedded(path: Path, prefixes: Prefixes | None = None, adapters: Seque
 
 
 def is_serving() -> bool:
-    """Return True if this process was asked to serve a model."""
+    """Return True if this process has called `start_embedded`, even if the server has been stopped since."""
     return bool(_servers)
 
 
@@ -235,7 +235,7 @@ class _ServerClient:
 def _shut_connections(port: int) -> None:
     """Shut down all connections to the server, at either end.
 
-    A server that stops waits for its last request and holds the GIL: no other thread could then close a connection.
+    Call this before the stop, which holds the GIL until the last request ends: no thread could close connections then.
     """
     try:
         descriptors = [int(entry.name) for entry in Path("/dev/fd").iterdir()]

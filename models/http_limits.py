@@ -29,8 +29,8 @@ NOT_SEARCHED = (type, ModuleType, FunctionType, BuiltinFunctionType, str, bytes,
 class BoundedStream(httpx.AsyncByteStream, httpx.SyncByteStream, httpx2.AsyncByteStream, httpx2.SyncByteStream):
     """A reply's body, limited to ``max_bytes`` bytes, ``max_parts`` JSON values and ``seconds``.
 
-    Each chunk lets the event loop take a turn: data that has already arrived is read without a pause, and no timeout
-    could fire meanwhile. The time is checked here too, since a library in between may swallow a timeout's cancellation.
+    The event loop takes a turn at each chunk: else data that has already arrived would be read without a pause, and no
+    timeout could fire. The time is checked here too, since a library in between may swallow a timeout's cancellation.
     """
 
     def __init__(self, body: Any, max_bytes: int, seconds: float, max_parts: int = MAX_PARTS) -> None:
@@ -67,7 +67,7 @@ class BoundedStream(httpx.AsyncByteStream, httpx.SyncByteStream, httpx2.AsyncByt
             raise TransientModelError(f"The server's reply did not end in {self._seconds:g} seconds.")
 
     async def aclose(self) -> None:
-        """Close the body and the iterator over it, whose closing by another thread's garbage collector may fail."""
+        """Close the body and its iterator; a garbage collector in another thread might fail to close the iterator."""
         await self._body.aclose()
         if self._chunks is not None:
             await self._chunks.aclose()
@@ -78,7 +78,7 @@ class BoundedStream(httpx.AsyncByteStream, httpx.SyncByteStream, httpx2.AsyncByt
 
 @dataclass(frozen=True)
 class ExchangeLimits:
-    """Limits for every exchange of an HTTP client, applied by event hooks; errors say to check the setting ``address``.
+    """Limits for every exchange of an HTTP client, applied by event hooks. ``address`` is what errors say to check.
 
     Replies are requested uncompressed, and refused if compressed, since a few bytes may unpack to gigabytes. A redirect
     is an error: following it would send the request to whatever address the server names, and trust the reply.

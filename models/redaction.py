@@ -40,7 +40,7 @@ class Secrets:
 
 
 def without_password(url: str) -> str:
-    """Return the URL without credentials; a path with an ``@`` is dropped, as it may end a password with a ``/``."""
+    """Return the URL without credentials and query; a path with an ``@`` is dropped: it may be a password's end."""
     parts = urlsplit(url)
     path = parts.path if "@" not in parts.path else ""
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{path}"
@@ -49,7 +49,7 @@ def without_password(url: str) -> str:
 def _credentials(url: str) -> Iterator[str]:
     """Yield the secrets in a URL: user and password, alone and as HTTP encodes both, and the query's values.
 
-    Of a database's URL only the passwords are secret.
+    If it is a database's URL, yield only the passwords.
     """
     try:
         parts = urlsplit(url)

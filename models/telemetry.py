@@ -126,7 +126,7 @@ def add_reply(current: Span | None, reply: BaseMessage, usage: Usage) -> None:
 
 
 def add_decision(current: Span | None, update: Mapping[str, Any], spent: Usage) -> None:
-    """Record what a node spent and the `LABELS` of its decision, but no text of a question, document or answer."""
+    """Record what a node spent and decided (only the keys `LABELS`), but no text of a question, document or answer."""
     if current is None:
         return
     for name in ("model_calls", "input_tokens", "output_tokens"):

@@ -133,7 +133,7 @@ class NodeBudget:
         self._before = self.total.calls_made()
 
     async def admit(self, bound: int) -> None:
-        """Admit a call as `Budget.admit` does; calls that other nodes made meanwhile count as part of the reserve."""
+        """Admit a call as `Budget.admit` does; each call that other nodes made meanwhile takes one from the reserve."""
         by_others = self.total.calls_made() - self._before - self.calls
         reserve = replace(self.reserve, calls=max(0, self.reserve.calls - by_others))
         try:

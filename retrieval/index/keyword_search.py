@@ -67,7 +67,7 @@ def search_keywords(
 
 
 def _rank_among(connection: sqlite3.Connection, terms: Sequence[str], only: Ids) -> list[tuple[int, float]]:
-    """Rank those of the passages ``only`` that have rare terms; how many have a frequent term is estimated."""
+    """Rank the passages ``only``; of many, rank those with rare terms, and count frequent terms in a sample."""
     if len(only) <= _CANDIDATES:
         return _rank_candidates(connection, only.tolist(), dict.fromkeys(terms))
     readable, sums = np.zeros(int(only[-1]) + 1, dtype=bool), np.zeros(int(only[-1]) + 1)
@@ -136,7 +136,7 @@ def _best(sums: npt.NDArray[np.float64]) -> list[int]:
 def _rank_candidates(
     connection: sqlite3.Connection, candidates: Sequence[int], weights: Mapping[str, float | None]
 ) -> list[tuple[int, float]]:
-    """Rank candidates by BM25 with the given weight of each term; instead of None the candidates' own idf is used."""
+    """Rank candidates by BM25 with each term's weight; a weight of None stands for the idf among the candidates."""
     connection.execute(f"CREATE VIRTUAL TABLE temp.few USING fts5 ({WORDS})")
     try:
         marks = ",".join(map(str, candidates))

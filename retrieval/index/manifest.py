@@ -31,10 +31,10 @@ class Words(BaseModel, frozen=True, extra="ignore"):
 
 
 class Manifest(BaseModel, frozen=True, extra="ignore"):
-    """A copy of the roots, readable if the database is damaged, and what is derived from the index with id ``index``.
+    """A copy of the roots in case the database is damaged, and checksums of what is derived from the index.
 
     Paths are quoted as in a URL, as a file's name need not be text. ``follow_links`` are the roots in which links are
-    followed wherever they lead. ``excluded`` are patterns of files that are left out.
+    followed wherever they lead. ``excluded`` are patterns of files that are left out. ``index`` is the index's id.
     """
 
     format: int

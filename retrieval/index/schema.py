@@ -249,7 +249,7 @@ def set_excluded(connection: sqlite3.Connection, patterns: Collection[str]) -> N
 
 
 def _get_marked(connection: sqlite3.Connection, mark: str) -> set[bytes]:
-    """Return the values that the keys of the table ``meta`` hold in hexadecimal after a mark, such as ``exclude``."""
+    """Return the values under a mark, such as ``exclude``, in ``meta``: a key there is the mark and a value in hex."""
     marked = set()
     for key, seal in connection.execute("SELECT key, value FROM meta WHERE key GLOB ?", (f"{mark}*",)):
         try:

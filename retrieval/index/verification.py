@@ -83,7 +83,7 @@ def _check_rows(connection: sqlite3.Connection, folder: Path, progress: Progress
 
 
 def _check_keyword_index(database: Database) -> bool:
-    """Return True if the keyword index matches the passages or is read-only; otherwise rebuild it and return False."""
+    """Return True if the keyword index is right, or read-only and so not checked; else rebuild it and return False."""
     if not database.writable:
         return True
     with database.only_writer():

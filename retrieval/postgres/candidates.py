@@ -79,7 +79,7 @@ class Condition:
         return int(row[0])
 
     def frequencies(self, connection: Connection, words: Sequence[str]) -> dict[str, float]:
-        """Return how many passages of the matching documents have each word, and under "" how many passages there are.
+        """Return how many passages of the matching documents have each word; the key "" has the number of all of them.
 
         Other documents do not count: else the ranking would reveal how often they have a word. For many passages the
         numbers are estimated from whole documents, sampled by their paths.
@@ -110,9 +110,9 @@ class PostgresCandidates:
         self._only = only
 
     def near(self, count: int) -> list[int]:
-        """Return the ids of the nearest passages: by the vectors' graph where many match, else by comparing all.
+        """Return the ids of the nearest passages, found by the graph of the vectors if many passages match.
 
-        All are compared as well where the graph finds too few that match.
+        If few match, or the graph finds too few of them, all that match are compared with the question.
         """
         parameters = self._only.parameters | {"vector": self._vector, "count": count}
         if self._only.count(self._connection, EXACT + 1) > EXACT:

@@ -61,7 +61,7 @@ def verify(
 
 
 def _wrong_documents(connection: Connection, progress: Progress | None) -> set[int]:
-    """Return the ids of documents that have more or fewer passages than recorded, or another text than was embedded."""
+    """Return the ids of documents with a wrong number of passages, or a passage whose text is not the embedded one."""
     wrong = {id_ for (id_,) in connection.execute(_MISCOUNTED)}
     total = _number(connection, "SELECT count(*) FROM passages")
     estimate = TimeEstimate([(Path(), 0)] * total, progress)

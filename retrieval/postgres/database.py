@@ -102,7 +102,7 @@ class Database:
 
     @contextmanager
     def writing_with_others(self) -> Iterator[Connection]:
-        """Yield a connection as `writing` does, beside other callers, but only once no one holds `only_writer`."""
+        """Yield a connection as `writing` does, once nobody holds `only_writer`; several callers may write together."""
         with self.writing() as connection:
             connection.execute("SELECT pg_advisory_xact_lock_shared(%s)", (self._lock_key,))
             yield connection

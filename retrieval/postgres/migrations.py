@@ -138,7 +138,7 @@ def prepare(connection: psycopg.Connection[Any], schema: str, place: str) -> tup
 
 
 def _vectors(connection: psycopg.Connection[Any], place: str) -> str:
-    """Return the schema of pgvector; install it if it is missing and this role may."""
+    """Return the schema of pgvector; install it if it is missing. Raises ``RequestError`` if it cannot be used."""
     found = (
         "SELECT nspname, extversion FROM pg_extension JOIN pg_namespace n ON n.oid = extnamespace "
         "WHERE extname = 'vector'"
@@ -178,7 +178,7 @@ def migrate(
     """Make the tables of a schema or bring them up to date, in one transaction.
 
     The table ``meta`` keeps the version reached under each key of ``migrations``; ``marker`` is a table by which our
-    schema is recognised. Raises ``RequestError`` for a newer or foreign schema, or if this role may not.
+    schema is recognised. Raises ``RequestError`` for a newer or foreign schema, or if this role may not change it.
     """
     newest = {key: len(steps) for key, steps in migrations.items()}
     if _versions(connection, schema, place, newest, marker) == newest:

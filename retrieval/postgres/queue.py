@@ -80,8 +80,8 @@ class PostgresQueue:
     def put(self, files: Mapping[bytes, tuple[int, int]], present: Callable[[bytes], bool]) -> None:
         """Queue files by path, with size and modification time; drop this machine's queued files not ``present``.
 
-        A file that is queued already keeps its place and, if it did not change, its worker. Uploads that are not read
-        yet are queued too.
+        A file that is queued already keeps its place. If it changed, what a worker has read of it is not written.
+        Uploads that are not read yet are queued too.
         """
         with self._database.writing() as connection:
             queued = connection.execute(

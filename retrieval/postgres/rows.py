@@ -188,7 +188,7 @@ def count_passages(connection: Connection) -> int:
 def lacks_index(connection: Connection) -> bool:
     """Return True if the library should have an index of its vectors, and has none.
 
-    Few passages are compared one by one, and so are vectors that are too long for an index.
+    It needs none for few passages, and can have none for vectors that are too long: these are compared one by one.
     """
     if count_passages(connection) <= EXACT or not 0 < made_with(connection).dimension <= _LONGEST_INDEXED:
         return False

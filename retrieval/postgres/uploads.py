@@ -83,6 +83,6 @@ class PostgresUploads:
         return {path for (path,) in found}
 
     def unread(self) -> bool:
-        """Return True if an upload is neither read nor queued; `PostgresQueue.put` then queues it."""
+        """Return True if an upload is neither read nor queued; the next `PostgresQueue.put` queues such uploads."""
         with self._database.reading() as connection:
             return connection.execute(f"SELECT 1 {UNREAD} LIMIT 1".encode()).fetchone() is not None
