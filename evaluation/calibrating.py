@@ -1,8 +1,8 @@
-"""Calibrate ``confidence`` for a model and a library, and choose the cut: an answer of less confidence is withheld.
+"""Calibrate ``confidence`` for a model and a library, and choose the cut: answers of less confidence are withheld.
 
-Each labelled question is run once for each of ``CUTS``, which are fixed before any label is seen. So the counts at a
-cut include what redrafts change there. The model's replies are kept by prompt: a run at one more cut costs only the
-calls whose prompts are new.
+Each labelled question is run once for each of ``CUTS``, which are fixed before any label is seen. A draft below the cut
+is redrafted in that run, so that the counts at a cut include what redrafts change. The model's replies are kept by
+prompt: a run at one more cut costs only the calls whose prompts are new.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -57,7 +57,7 @@ class Trial:
 
 @dataclass(frozen=True)
 class Measured:
-    """How good a confidence and a cut are, measured on questions from which neither was fitted."""
+    """How good the confidence and the cut are, before a calibration or, on held-out questions, after it."""
 
     log_loss: Estimate
     calibration_error: float | None
@@ -69,7 +69,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class Guarantee:
-    """With a probability of 0.9 at most a share ``risk`` of the answers is wrong; the user asked for ``asked``."""
+    """With a probability of 0.9 at most a share ``risk`` of the answers is wrong; ``asked`` is the share asked for."""
 
     risk: float
     asked: float
@@ -99,7 +99,7 @@ class Calibrated:
 
     @property
     def risk(self) -> float:
-        """The guaranteed share of wrong answers; without a guarantee, the upper end of the measured interval."""
+        """The guaranteed share of wrong answers; without a guarantee, the upper end of the measured 95 % interval."""
         return self.guarantee.risk if self.guarantee else self.after.risk.high or 1.0
 
     def scaled(self, probability: float) -> float:
@@ -112,12 +112,12 @@ class Calibrated:
         return [self.scaled(one.confidence) for one in said if one.answered and one.confidence is not None]
 
     def fits(self, base: Fits) -> Fits:
-        """Return ``base`` with this calibration applied after its regression of support, which gives the confidence."""
+        """Return ``base`` with its regression of support changed so that it gives calibrated confidences."""
         scaled = composed(base.support, self.slope, self.intercept)
         return base.model_copy(update={"support": scaled, "graded": True})
 
     def thresholds(self, base: Thresholds) -> Thresholds:
-        """Return ``base`` for calibrated confidences: the cut becomes ``supported``, and ``verified`` is rescaled."""
+        """Return ``base`` on the calibrated scale: ``supported`` is the chosen cut, and ``verified`` is rescaled."""
         cut = CUTS[self.cut]
         return base.model_copy(update={"supported": self.scaled(cut), "verified": self.scaled(base.verified)})
 
@@ -134,7 +134,7 @@ async def trials_of(
     progress: Callable[[int, int], None],
     withheld: Mapping[str, Withheld] | None = None,
 ) -> list[Trial]:
-    """Ask each example at each cut. ``withheld`` maps the id of an example to the passage that its searches must miss.
+    """Ask each example at each cut. ``withheld`` maps an example's id to the passage that is hidden from its searches.
 
     The chats of ``services`` should keep their replies (`with_recorded_chats`). Raises `ModelError` or `RequestError`.
     """
@@ -190,7 +190,7 @@ def _trial(example: Example, before: JudgedReply, lowest: SelfRAGState, at: tupl
 def fit_calibration(trials: Sequence[Trial], risk: float | None = None, *, estimated: bool = False) -> Calibrated:
     """Fit slope, intercept and cut on all trials; measure them by cross-validation over documents.
 
-    The cut is chosen by `guaranteed_cut` if there is a ``risk`` to keep to, else by `best_cut`.
+    With a ``risk`` to keep to, `guaranteed_cut` chooses the cut, which all folds share; else `best_cut` does, per fold.
     Raises `RequestError` if the answers are too few, or all right or all wrong.
     """
     rows = [one for one in trials if one.confidence is not None]
@@ -241,15 +241,16 @@ def fit_of(rows: Sequence[Trial]) -> tuple[float, float]:
 
 
 def best_cut(trials: Sequence[Trial]) -> int:
-    """Return the index of the lowest cut with about the best abstention F1; 0 if all questions are answerable."""
+    """Return the index of the lowest cut whose abstention F1 is at most `AS_GOOD` below the best of all cuts."""
     f1 = [f1_of(trials, [one.at[cut] for one in trials]) for cut in range(len(CUTS))]
     return next(cut for cut, value in enumerate(f1) if value >= max(f1) - AS_GOOD)
 
 
 def guaranteed_cut(trials: Sequence[Trial], risk: float) -> tuple[int, Guarantee]:
-    """Return the index of the lowest cut that guarantees ``risk``, or the least risk that so few answers can show.
+    """Return the index of the lowest cut that guarantees a share of at most ``risk`` wrong answers, and the guarantee.
 
-    Raises `RequestError` if even the strictest cut that can be tested guarantees neither.
+    If the answers are too few to show ``risk``, the least risk that they can show is used instead. Raises
+    `RequestError` if even the strictest cut that can be tested does not guarantee the risk used.
     """
     counts = [(sum(one.at[cut].answered for one in trials), _wrong(trials, cut)) for cut in range(len(CUTS))]
     most = counts[0][0]
@@ -270,9 +271,9 @@ def _wrong(trials: Sequence[Trial], cut: int) -> int:
 
 
 def _held_out(trials: Sequence[Trial], rows: Sequence[Trial], cut: int | None) -> tuple[list[float], list[JudgedReply]]:
-    """Cross-validate: return each row's probability and each trial's reply, from a fit on other documents' trials.
+    """Return each row's probability, and each trial's reply at the cut, by a fit on the trials of other documents.
 
-    If there are too few documents, the fit is on trials with another first passage. A ``cut`` of None is fitted too.
+    With fewer than `FOLDS` documents trials are divided by first passage instead. Without ``cut`` each fit chooses one.
     """
     documents = [one.document for one in trials]
     by_document = len(set(documents)) >= FOLDS

@@ -35,9 +35,9 @@ class Calls:
 
 
 class RecordedChat(Chat):
-    """A chat that asks its model, within ``calls``, only what ``replies`` does not hold.
+    """A chat that asks its model only for what ``replies`` lacks, and at most as often as ``calls`` allows.
 
-    A kept reply is charged to the question's budget like the first time. An empty, refused or cut-off one is not kept.
+    A kept reply is charged to the question's budget like a new one. An empty, refused or cut-off reply is not kept.
     """
 
     def __init__(self, chat: Chat, replies: Replies, calls: Calls) -> None:
@@ -76,7 +76,7 @@ class RecordedChat(Chat):
         return reply
 
     def _answers(self, reply: AIMessage, max_tokens: int) -> bool:
-        """Whether the reply is not empty, refused or cut off; always True for one token, read for its probabilities."""
+        """Whether to keep the reply: it is not empty, refused or cut off, or is one token read for probabilities."""
         try:
             return max_tokens == 1 or not is_blank(usable_text(reply, self.name, max_tokens))
         except TransientModelError:

@@ -43,7 +43,7 @@ class Example:
 
 @dataclass(frozen=True)
 class Dataset:
-    """Examples, and the documents to search: none if the caller names them."""
+    """Examples, and the documents to search; if there are none, the caller names the documents."""
 
     name: str
     examples: tuple[Example, ...]
@@ -158,7 +158,7 @@ class Opinion:
 
 @dataclass(frozen=True)
 class Pair:
-    """Two systems' answers to one example, compared in both orders; identical answers are not judged: no opinions.
+    """Two systems' answers to one example, compared in both orders. Identical answers get no opinions.
 
     ``one`` and ``other`` are names of systems.
     """
@@ -195,7 +195,7 @@ class Pair:
         return list(dict.fromkeys(opinion.reason for opinion in self.opinions if opinion.reason))
 
     def criterion(self, name: str) -> str | None:
-        """Return the system or ``tie`` that both orders name, or ``orders_disagree``; None if one names nothing."""
+        """Return the system or ``tie`` that both orders name, else ``orders_disagree``; None if either is missing."""
         said = [opinion.criteria.get(name) for opinion in self.opinions]
         return None if not said or None in said else _agreed(said)
 

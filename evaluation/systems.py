@@ -115,7 +115,7 @@ def closed_book(services: Services, context: Context, name: str = "closed-book")
 
 
 def _settings_of(context: Context) -> dict[str, Any]:
-    """Return the settings that one draft depends on, without unset ones, so that older fingerprints still match."""
+    """Return the settings that a draft depends on; unset ones are left out, so that older fingerprints still match."""
     drafts = {"temperature": context.temperature, "answer_tokens": context.answer_tokens}
     limits = context.effective_limits.model_dump(mode="json")
     return {"limits": limits, **{name: value for name, value in drafts.items() if value is not None}}

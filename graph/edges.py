@@ -30,7 +30,7 @@ def after_decide(state: SelfRAGState) -> Literal["retrieve", "direct_generate", 
 
 
 def after_retrieve(state: SelfRAGState) -> Literal["query_table", "grade_documents"]:
-    """Query a table if half of the passages, or the best one, are its rows: a search finds only some of its rows."""
+    """Query a table if the best passage, or half of all, are rows of it, since a search finds only some of the rows."""
     table = state.get("table")
     return "query_table" if table and table.get("is_best", True) and not state["stops"] else "grade_documents"
 
@@ -47,9 +47,10 @@ def after_query_table(state: SelfRAGState) -> Literal["select", "grade_documents
 def after_grade_documents(
     state: SelfRAGState,
 ) -> Literal["generate", "query_table", "rewrite_query", "direct_generate", "finish"]:
-    """Draft from relevant passages; without any, query a table that was found, else search again, end or fall back.
+    """Draft from relevant passages. Without any, query a table that was found, else search again, else fall back.
 
     If the question may only describe its subject, and no passage is likely to answer, the subject is looked up first.
+    The run ends if the model failed, or if a limit is reached before a passage is relevant.
     """
     if _model_failed(state):
         return "finish"
@@ -65,7 +66,7 @@ def after_grade_documents(
 
 
 def after_rewrite_query(state: SelfRAGState) -> Literal["retrieve", "generate", "direct_generate", "finish"]:
-    """Search with the new query; if there is none, draft from the relevant passages, end or fall back."""
+    """Search with the new query. Without one, draft from relevant passages if there is no draft yet, else fall back."""
     if _model_failed(state):
         return "finish"
     if len(state["queries"]) > state["searched"] and not state["stops"]:
@@ -84,9 +85,9 @@ def after_generate(state: SelfRAGState) -> list[Literal["hallucination_check", "
 
 
 def after_select(state: SelfRAGState) -> Literal["retrieve", "generate", "rewrite_query", "compare_answers", "finish"]:
-    """Redraft, else search again, until an answer is accepted or nothing is left to try; then compare documents.
+    """While no answer is accepted, redraft, then search again. In the end compare documents if several are relevant.
 
-    After a direct answer that failed, search for the first time. A long answer goes on segment by segment.
+    If a direct answer was not accepted, search for the first time. A long answer goes on with its next segment.
     """
     if state["stops"] or state["route"] != "retrieve":
         return "finish"

@@ -15,8 +15,8 @@ class Choice:
     ``replies`` maps each word that the model may reply to its label; the first token identifies the word, so no word
     may begin with another. ``weights`` gives each label's share in the score; ``cautious`` is the label that stands in
     for an unknown verdict. A choice of two labels with a ``positive`` one is decided by its score against a threshold,
-    any other by the most probable label. ``reasons`` has a sentence for each label, and for each reply where several
-    share a label: the default reason of a verdict.
+    any other by the most probable label. ``reasons`` has the default reason of a verdict, one sentence for each label;
+    where several replies share a label, it has a sentence for each reply too.
     """
 
     name: str

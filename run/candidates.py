@@ -57,7 +57,7 @@ def best_of(candidates: Sequence[Candidate], constraints: Constraints = "soft") 
 
 
 def rank(one: Candidate, constraints: Constraints = "soft") -> tuple[int, float]:
-    """Return the tier and the score to sort by, highest best: fully, partly and not supported, then declined drafts.
+    """Return (tier, score), of which the highest is best. Tiers from the top: fully, partly, not supported; declined.
 
     With hard constraints a candidate that is supported and useful has a tier above all others. A direct answer that
     declines or is rated useless ranks as partly supported, above any draft that no document supports.
@@ -165,7 +165,7 @@ def outcome_of(state: SelfRAGState, context: Context) -> tuple[Outcome, StopReas
 
 
 def failure_of(state: SelfRAGState) -> str | None:
-    """Return the failure of a model call that an abstention may be due to; None without one, or if a limit came first.
+    """Return why a model call failed that an abstention may be due to; None if none failed, or a limit came first.
 
     One missing verdict or draft is enough: it may have been decisive.
     """
@@ -179,7 +179,7 @@ def failure_of(state: SelfRAGState) -> str | None:
 def with_round(
     records: Sequence[CandidateRecord], candidates: Sequence[Candidate], constraints: Constraints
 ) -> list[CandidateRecord]:
-    """Return the records, with those candidates that are not yet among them as a new round."""
+    """Return the records and, as a new round, a record of each candidate that has none yet."""
     number = records[-1]["round"] + 1 if records else 1
     new = [one for one in candidates if not any(_is_record_of(record, one) for record in records)]
     return [*records, *(_recorded(one, number, constraints) for one in new)]
@@ -255,7 +255,7 @@ def _why_not(one: CandidateRecord, best: Candidate, outcome: Outcome, constraint
 
 
 def _fault(one: CandidateRecord, constraints: Constraints) -> str | None:
-    """Return why a candidate cannot be given as an answer without marked claims; None if it can."""
+    """Return in a sentence what is wrong with a candidate; None if it can be an answer with no claim marked."""
     if not one["passages"] and (one["declined"] or not useful(one)):
         return "It was written without documents, and does not give what is asked."
     if one["declined"]:

@@ -63,15 +63,15 @@ class Thresholds(BaseModel, frozen=True, extra="forbid"):
     over a table gives what is asked.
 
     ``supported`` is the least P(full) + P(partial) of a supported claim; at 0 the most probable label decides.
-    ``verified`` replaces it for a claim checked by itself, and ``yes_or_no``, if higher, for a bare yes or no. A
-    sentence of a long answer below ``segment`` is left out, unless all are. A claim below ``unconditional`` that leaves
-    out a condition of its passage is only partially supported.
+    ``verified`` replaces it for a claim checked by itself, and ``yes_or_no``, if higher, for a bare yes or no. From a
+    long answer sentences below ``segment`` are left out; if all are below, the best draft is the answer. A claim below
+    ``unconditional`` that leaves out a condition of its passage is only partially supported.
 
     ``graded`` is for the probability, estimated from the search, that a passage holds the answer, and ``similar`` for
     its cosine with the question. A passage below either is irrelevant without a call, unless it is the best of the
-    search. At 0 and -1, and without the embedding model's regression, all are graded. If the best passage's cosine
-    reaches ``near``, `decide` searches without asking the critic; above 1 it always asks. If the best passage's
-    P(relevant) is below ``pursued``, no failed draft or search is followed by another; at 0 they always are.
+    search. All passages are graded if the two are 0 and -1, or the embedding model has no regression. If the best
+    passage's cosine reaches ``near``, `decide` searches without asking the critic; above 1 it always asks. If the best
+    passage's P(relevant) is below ``pursued``, no other draft or search follows a failed one; 0 turns this off.
     """
 
     retrieve: float = Field(0.5, ge=0, le=1)
@@ -105,17 +105,17 @@ class Context(BaseModel, frozen=True, extra="forbid"):
     weighted sum, or by support before usefulness. ``fallback`` says what follows if no passage is relevant and no
     rewrite is left: to abstain, to answer without documents, or to draft from the best passages anyway.
     With ``conflicts`` each document that may contradict the draft is asked by itself, and differing answers are shown.
-    ``temperature`` and ``answer_tokens`` are for drafts; None means 0, if the model takes a temperature, and the
-    prompt's own length. ``filter`` holds for every search, also after a resumption; the retriever must accept it.
+    In drafts a ``temperature`` of None means 0, if the model takes one, and ``answer_tokens`` of None means the limit
+    that the prompt sets. ``filter`` holds for every search, also after a resumption; the retriever must accept it.
 
     ``rewriting``, ``ratings`` and ``follow_ups`` default to what was measured to be worth its calls with the model.
-    With ``rewriting`` ``names`` the only other query has a name in place of the question's description; with ``model``
-    the model may write others. With ``ratings`` ``direct`` only drafts without documents are rated for usefulness. With
-    ``follow_ups`` ``search`` a question that leans on earlier ones is searched for both as it is and joined with these;
-    with ``rewrite`` the model rewrites it.
+    If ``rewriting`` is "names", the only other query has the name of what the question only describes; if "model",
+    the model may write others. If ``ratings`` is "direct", only drafts without documents are rated for usefulness. A
+    question that leans on earlier ones is searched for as it is and joined with these if ``follow_ups`` is "search"; if
+    it is "rewrite", the model rewrites the question.
 
-    A ``length`` of None is long where the question asks for a summary, a comparison, a list or a report. A long answer
-    is written from ``beam`` passages at a time, each by itself.
+    If ``length`` is None, the answer is long where the question asks for a summary, a comparison, a list or a report. A
+    long answer is written from ``beam`` passages at a time, each by itself.
     """
 
     mode: Literal["adaptive", "always", "never"] = "adaptive"
@@ -153,7 +153,7 @@ class Context(BaseModel, frozen=True, extra="forbid"):
 
     @property
     def rates_drafts(self) -> bool:
-        """Whether drafts from documents are rated: always if ratings decide on candidates or rank them."""
+        """Whether to rate drafts from documents: always if accepting or ranking needs it, else as ``ratings`` says."""
         decides = self.constraints == "hard" or self.scoring == "support-first" or self.strategy == "per-passage"
         return decides or self.ratings != "direct"
 

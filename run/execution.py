@@ -74,7 +74,7 @@ class Execution:
     """One call of ``invoke``, ``stream`` or the like: what its nodes share, and which of them are running."""
 
     def __init__(self, span: Span | None = None) -> None:
-        """Record nodes and model calls as children of ``span``, if there is one, which ends with the execution."""
+        """Record nodes and model calls as children of ``span``, if there is one; the span ends with the execution."""
         self.shared: SharedResources | None = None
         self._span = span
         self._nodes: set[Future[Any]] = set()
@@ -109,9 +109,9 @@ class Execution:
         background_loop().call_soon_threadsafe(self.close)
 
     def close(self) -> None:
-        """Cancel an unused prefetch, release the run and end the span; on the event loop that runs the nodes.
+        """Cancel an unused prefetch, release what nodes share and end the span; call it on the event loop of the nodes.
 
-        The run is released because a pooled connection keeps the context in which it was opened, with this object.
+        Otherwise it stays in memory: a pooled connection keeps the context in which it was opened, and so this object.
         """
         run, self.shared = self.shared, None
         if run:

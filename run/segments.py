@@ -33,10 +33,10 @@ class Accepted(NamedTuple):
 
 
 def accepted_in(state: SelfRAGState, context: Context) -> Accepted:
-    """Return the answer's segments and what this round's drafts add: by score, or for a whole document in its order.
+    """Return the answer's segments followed by those of this round's drafts, by score or in a whole document's order.
 
-    A sentence is taken if it is new and surely supported in full. The others are left out and not redrafted, which
-    brought nothing (docs/decisions.md). Of a comparison, cells are taken.
+    A sentence is taken if it is new and surely supported in full. Others are left out: to redraft them brought nothing
+    when it was tried (docs/decisions.md). In a comparison, cells are taken instead of sentences.
     """
     least = context.effective_thresholds.segment
     segments, left_out = list(state.get("segments", [])), list(state.get("left_out", []))
@@ -53,7 +53,7 @@ def accepted_in(state: SelfRAGState, context: Context) -> Accepted:
 
 
 def _table_of(state: SelfRAGState, things: Sequence[str], least: float, context: Context) -> Accepted:
-    """Return a comparison with those cells of this round's draft that are surely supported.
+    """Return the segments of a comparison, and a new one with the surely supported cells of this round's draft.
 
     In the second round, where each cell is asked for by itself, a cell is left out too if it lacks a condition that its
     passage states: half of such cells missed the point.
@@ -208,10 +208,10 @@ def _heading_of(segment: Segment) -> str:
 
 
 def to_draft(state: SelfRAGState, context: Context) -> list[list[Passage]]:
-    """Return the groups of passages to draft from next: each relevant one alone, or the parts of a whole document.
+    """Return the groups of passages to draft from next: each relevant one alone or, of a whole document, its parts.
 
-    Each search allows at most as many groups as the answer may have segments. A comparison is drafted once from all
-    passages, and its missing cells once more.
+    For each search made, at most as many groups are drafted from as the answer may have segments. A comparison is
+    drafted once from all passages, and its missing cells once more.
     """
     drafted = [one["passages"] for one in state["drafted"]]
     relevant = [one for one in state["passages"] if one["id"] in state["relevant"]]
@@ -246,8 +246,8 @@ def ids_of(passages: Iterable[Passage]) -> list[str]:
 def next_of(state: SelfRAGState, segments: Sequence[Segment], context: Context) -> Next:
     """Return what follows a round, as the paper's token Retrieve says before each segment.
 
-    The answer goes on with the passages that are left. Without any it ends, or searches again if its passages lack
-    words of the question.
+    The answer goes on with the passages that are left. If none is left, it ends; but if it has no segment, or their
+    passages lack words of the question, it searches again while rewrites are left.
     """
     if len(segments) >= most_segments(state, context):
         return "end"

@@ -86,12 +86,12 @@ def standalone_question(state: SelfRAGState) -> str:
 
 
 def question_alone(state: SelfRAGState) -> str:
-    """Return the question as it was asked if it was only joined with earlier ones, else the standalone question."""
+    """Return `standalone_question`; but if that only joins the question with earlier ones, the question as asked."""
     return state["question"] if is_joined(state) else standalone_question(state)
 
 
 def asks_for_more(state: SelfRAGState) -> bool:
-    """Return True if the answer is a long one and the question asks for that, in words such as ``summarise``."""
+    """Return True if the answer is long and the question itself asks for that, in words such as ``summarise``."""
     question = standalone_question(state)
     return state.get("length") == "long" and subject_asked_for(question) != question
 

@@ -46,8 +46,8 @@ ANALYSE = ChatPromptTemplate.from_messages(
 class ComparedSet:
     """The comparisons in the order of the questions; ``name`` is None for a single question without a set.
 
-    ``judge`` is the name of the chat model that compares. ``summed_up`` has its two opinions on the set's figures, one
-    for each order of the systems; the ``reason`` of an opinion is the model's text.
+    ``judge`` is the name of the chat model that compares. ``summed_up`` has this model's two opinions on the set's
+    figures, one for each order of the systems; the ``reason`` of an opinion is the text that the model wrote.
     """
 
     name: str | None

@@ -65,8 +65,7 @@ def read_line(record: Record) -> str:
 
 
 def side_of(example: Example, record: Record) -> dict[str, Any]:
-    """Return one system's side as plain data; ``right`` is null without a reference or label, and true
-    of an abstention where the documents hold no answer."""
+    """Return one system's side as plain data; ``right`` says whether it is `correct`, and is null without a label."""
     told: Mapping[str, Any] = {**record}
     return {
         **{key: told[key] for key in ("system", "outcome", "stop_reason", "answer")},

@@ -128,7 +128,7 @@ def _example(fields: Mapping[str, Any], used: dict[str, int]) -> Example:
 
 
 def _gold(fields: Mapping[str, Any]) -> tuple[Gold, ...]:
-    """Read ``gold``, which is a span, an object or a list of these, and the fields beside it."""
+    """Read ``gold``: a span, an object or a list of these. What it lacks is read from fields such as ``gold_page``."""
     value = fields.get("gold")
     entries = value if isinstance(value, list) else [value]
     found = []

@@ -29,7 +29,7 @@ def reference_text(text: str | None) -> str:
 
 
 def opinion_of(reply: str, systems: Mapping[str, str], failure: str | None = None) -> Opinion:
-    """Read a reply; ``systems`` has the names of the systems whose answers stood ``first`` and ``second``."""
+    """Read a reply; ``systems`` maps ``first`` and ``second`` to the system whose answer stood in that place."""
     said, names = fields_of(reply), {**systems, TIE: TIE}
     labels = {name: preference_of(said.get(name)) for name in (*CRITERIA, "preferred")}
     named = {name: names[label] if label else None for name, label in labels.items()}

@@ -105,7 +105,6 @@ class Judge:
     reason: str | None = None
 
     def _count(self, reply: object, reason: str | None = None) -> None:
-        """Count one question; ``reply`` is None if it was left unanswered."""
         self.asked += 1
         if reply is None:
             self.unanswered, self.reason = self.unanswered + 1, reason or self.reason
@@ -136,7 +135,7 @@ class Judge:
         return None if UNKNOWN in labels else [label == "useful" for label in labels]
 
     async def _supported(self, kind: str, record: Record, passages: list[Passage], text: str) -> float | None:
-        """Return the share of the text's claims that the passages fully support; None without a verdict on each."""
+        """Return the share of claims that the passages fully support; None without claims, or if one has no verdict."""
         inputs = {"question": as_data(record["question"]), "passages": delimited(passages), "draft": as_data(text)}
         about = {"kind": kind, "system": record["system"], "example": record["example"]}
         labels = [

@@ -45,7 +45,7 @@ class Replies(AbstractContextManager["Replies"]):
         os.close(self._file)
 
     async def get_or_ask(self, key: str, about: Mapping[str, Any], ask: Callable[[], Awaitable[Any]]) -> Any:
-        """Return the reply stored under ``key``, or call ``ask`` and store its reply; None is not stored."""
+        """Return the reply stored under ``key``; else that of ``ask``, stored with ``about`` unless it is None."""
         async with self._locks.setdefault(key, asyncio.Lock()):
             if key not in self._known:
                 reply = await ask()

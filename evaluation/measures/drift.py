@@ -1,7 +1,7 @@
 """Test whether the answers since a calibration are still like the answers on which the calibration was fitted.
 
-Two tests, each at the level `ALARM` / 2: of the distribution of the confidence (Kolmogorov-Smirnov), and of the share
-wrong of the answers that people judged (exact, one-sided). Made daily, they give at most one false alarm a year.
+Two tests, each at the level `ALARM` / 2: of the distribution of the confidence (Kolmogorov-Smirnov), and of how many
+of the answers that people judged are wrong (exact, one-sided). Made daily, they give at most one false alarm a year.
 """
 
 import math

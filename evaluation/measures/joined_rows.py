@@ -41,7 +41,7 @@ def mean_term(number: float | None) -> tuple[float, float] | None:
 
 
 def ratio_over(rows: Sequence[Row], terms: Terms, count_rows: bool = False) -> Estimate:
-    """Return Σ numerator / Σ denominator of the rows' known ``terms``; its n is the denominator or the row count."""
+    """Return Σ numerator / Σ denominator of known ``terms``; n is Σ denominator or, if ``count_rows``, their number."""
     found = [one for one in map(terms, rows) if one is not None]
     if not found:
         return NOTHING
@@ -72,6 +72,6 @@ def labelled_pairs(
 
 
 def agreement_of(examples: Sequence[Example], records: Sequence[Record], pairs: Iterable[Pair]) -> float | None:
-    """Return the share of verdicts that name the correct system, on pairs with exactly one; None without verdicts."""
+    """Return the share of the judge's verdicts that name the correct system, where only one is; None without any."""
     decided = [(pair.verdict, name) for pair, name in labelled_pairs(examples, records, pairs) if pair.verdict]
     return sum(verdict == name for verdict, name in decided) / len(decided) if decided else None

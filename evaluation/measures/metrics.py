@@ -102,7 +102,7 @@ def system_summary(
 
 
 def kept(row: Row, plain: Row | None) -> tuple[float, float] | None:
-    """Return the terms of the share of plain's right answers that this system has right too; None without a label."""
+    """Return the terms of: questions that both systems answer rightly / those that plain does; None without a label."""
     if plain is None or plain.scores.right is None or row.scores.right is None:
         return None
     return float(plain.scores.right and row.scores.right), float(plain.scores.right)
@@ -116,7 +116,7 @@ def of_answers(above: Callable[[Scores], object], below: Callable[[Scores], obje
 
 
 def abstention(above: float, abstained: float, unanswerable: float) -> Terms:
-    """Return terms of ``above`` · TP / (``abstained`` · abstentions + ``unanswerable`` · unanswerable examples)."""
+    """Return terms of ``above`` · TP / (``abstained`` · abstentions + ``unanswerable`` · unanswerable); F1: 2, 1, 1."""
 
     def terms(row: Row) -> tuple[float, float] | None:
         if row.example.answerable is None:
@@ -148,7 +148,7 @@ TERMS: dict[str, Terms] = {
 
 
 def terms_of_reading(judged: Judgements) -> dict[str, Terms]:
-    """Return the terms of each metric of the passages read (by code, by the judge), of faithfulness and relevancy."""
+    """Return the terms of all metrics of the passages read, and of the faithfulness and relevancy of answers."""
 
     def of_judge(found: dict[tuple[str, str], float | None]) -> Terms:
         return lambda row: mean_term(found.get((row.record["system"], row.example.id)))

@@ -90,10 +90,10 @@ def containment(answer: str, references: Sequence[str]) -> float:
 
 
 def holds_long(answer: str, reference: str, question: str) -> bool:
-    """For a reference of more than 8 tokens: |stems(reference) ∩ stems(answer + question)| >= ½ |stems(reference)|.
+    """Whether it holds a long reference: |stems(reference) ∩ stems(answer + question)| >= ½ |stems(reference)|.
 
-    The answer itself must add one of the stems that the question lacks and, if the reference has figures that the
-    question lacks, one of those.
+    A reference of more than 8 tokens is long. The answer itself must have a stem of the reference that the question
+    lacks and, if the reference has figures that the question lacks, one of these figures.
     """
     wanted, asked, said = stems(reference), stems(question), stems(answer)
     if len(tokens(reference)) <= SHORT or 2 * len(wanted & (said | asked)) < len(wanted):
@@ -184,9 +184,9 @@ def precision_over_ranks(labels: Sequence[bool]) -> float:
 
 
 def read_by(record: Record) -> list[Seen]:
-    """Return the passages that the generator read, in its order; none if it read none or the record does not say.
+    """Return the passages that the generator read, in its order.
 
-    A system whose only step is a draft read all that it found.
+    If the record lacks ``read``, these are all passages found for a system that only drafts, and none for others.
     """
     steps = record["decisions"]
     only_drafts = len(steps) == 1 and steps[0].get("node") == "generate" and bool(steps[0].get("text"))
@@ -268,7 +268,7 @@ def quotes_gold(example: Example, record: Record) -> bool | None:
 def recall_of_spans(example: Example, passages: Sequence[Seen]) -> float:
     """Return the share of the gold spans that a passage holds.
 
-    Without gold spans it is 1 if a passage holds any short reference, else 0: references are alternatives.
+    Without gold spans return 1 if a passage holds any short reference, else 0: one is enough, as they are alternatives.
     """
     spans = [gold for gold in example.gold if gold.text and tokens(gold.text)]
     if not spans:

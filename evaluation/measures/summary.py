@@ -159,7 +159,7 @@ class SystemSummary:
 
 @dataclass(frozen=True)
 class MetricDifference:
-    """A system's metric minus the baseline's over common examples; in `RAG` over those for which both read passages."""
+    """A system's metric minus the baseline's, paired by example; a `RAG` metric skips those where one read nothing."""
 
     system: str
     baseline: str

@@ -41,7 +41,7 @@ def scored_passages(rows: Sequence[Row]) -> Iterator[Scored]:
 
 
 def of_grades(rows: Sequence[Row], passages: Sequence[Scored]) -> dict[str, Estimate]:
-    """Compute the metrics of relevance; precision and recall by the system's own verdict."""
+    """Compute the metrics of relevance: precision and recall from the system's verdicts, AUC from its scores."""
 
     def grades(row: Row) -> list[tuple[bool, bool]]:
         pairs = [(seen["relevant"], is_gold(row.example, seen)) for seen in row.record["seen"]]
@@ -73,7 +73,7 @@ def scored_claims(rows: Sequence[Row]) -> Iterator[Scored]:
 
 
 def agreement(row: Row) -> tuple[float, float] | None:
-    """Return (claims labelled as expected, claims); only in a right draft "fully supported" is. None if unlabelled."""
+    """Return (claims labelled as expected, claims): "fully supported" only in a right draft; None if unlabelled."""
     label = draft_right(row.example, row.record)
     labels = [said["label"] for said in row.record["said"] if said["label"] is not None]
     if label is None or not labels:

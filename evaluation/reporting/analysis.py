@@ -24,7 +24,7 @@ WITHOUT = {
 class Group:
     """Questions of one kind, counted by whose answer is right by the labels.
 
-    ``what`` completes 'on …'. Unlabelled questions count only in ``questions``.
+    ``what`` describes them, such as "unanswerable questions". Unlabelled questions count only in ``questions``.
     """
 
     kind: str

@@ -27,7 +27,7 @@ def measure_rows(made: Calibrated) -> list[list[str]]:
 
 
 def guarantee_sentences(made: Calibrated, trials: Sequence[Trial]) -> list[str]:
-    """Return what the cut gives on all labels, and what is guaranteed or estimated of it."""
+    """Say how many questions are answered at the cut, and how many wrongly; then the risk guaranteed or estimated."""
     answered = sum(one.at[made.cut].answered for one in trials)
     wrong = answered - sum(one.at[made.cut].right for one in trials)
     said = [f"At the cut {answered} of {len(trials)} questions are answered, {wrong} of them wrongly."]

@@ -43,7 +43,7 @@ def calibration_charts(summary: Summary) -> list[Html]:
 
 
 def risk_coverage_charts(summary: Summary) -> list[Html]:
-    """Draw the share wrong of the most confident answers against coverage; a marker stands for a system's answers."""
+    """Draw the share wrong against coverage: a line over the thresholds of a system, a marker for what it answered."""
     with figure(480, 320) as (made, (axes,)):
         for number, system in reversed(list(enumerate(summary.systems))):
             curve = system.risk_coverage

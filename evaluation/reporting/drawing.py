@@ -54,7 +54,7 @@ def marker(number: int) -> str:
 
 @contextmanager
 def figure(width: float, height: float, columns: int = 1, share_y: bool = False) -> Iterator[tuple[Figure, list[Axes]]]:
-    """Yield a figure of the given size in points, with axes side by side, to be drawn by our settings."""
+    """Yield a figure of the given size in points, with axes side by side. Our settings hold within the ``with``."""
     with rc_context(SETTINGS):
         made = Figure(figsize=(width / 72, height / 72), layout="constrained")
         FigureCanvasSVG(made)
@@ -62,7 +62,7 @@ def figure(width: float, height: float, columns: int = 1, share_y: bool = False)
 
 
 def as_svg(made: Figure, name: str, title: str, standalone: bool = False) -> Html:
-    """Return the figure as an SVG element, within the ``with`` block that drew it.
+    """Return the figure as an SVG element; call this within the ``with`` block of `figure`.
 
     ``name`` keeps its ids apart from those of other figures. With ``standalone`` it includes its own background and
     colours for both schemes, for use as an image file.

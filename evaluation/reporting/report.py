@@ -129,7 +129,7 @@ def _figure(metric: Metric, summary: Summary) -> Html:
 
 
 def _grid(rows: Sequence[Sequence[str]], note: str) -> list[Html]:
-    """Show the rows of one of the terminal's tables, the header first, below a note; nothing without rows."""
+    """Return a note and, below it, a table whose header is the first row; an empty list without rows."""
     return [tag("p", note, class_="muted"), table_of_figures(rows[0], rows[1:])] if rows else []
 
 
@@ -161,7 +161,7 @@ def _difference(one: MetricDifference) -> Html:
 
 
 def _reading(one: MetricDifference) -> Html:
-    """Name the better system if the interval excludes 0."""
+    """Return the cell that says which system is better, if the interval excludes 0."""
     gap = one.difference
     if gap.value is None or gap.low is None or gap.high is None:
         return tag("td", "not known", class_="muted")
@@ -174,7 +174,7 @@ def _reading(one: MetricDifference) -> Html:
 def _preferences(
     examples: Sequence[Example], records: Sequence[Record], judgements: Judgements | None
 ) -> Iterator[Html]:
-    """Yield which of each two systems the judge prefers, and how many questions it left without a verdict."""
+    """Say for each pair of systems which one the judge prefers, and on how many questions it gave no verdict."""
     if not judgements:
         return
     by_systems: dict[str, list[Pair]] = {}

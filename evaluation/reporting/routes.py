@@ -27,7 +27,7 @@ class Routed:
 
 
 def expected_routes(examples: Sequence[Example], records: Sequence[Record]) -> dict[str, list[Routed]]:
-    """Return the questions with an expected route by system, for the systems that decide one."""
+    """Return, by system, the questions with an expected route; systems that decide no route are left out."""
     found = {}
     for name, rows in rows_of(examples, records).items():
         lines = [

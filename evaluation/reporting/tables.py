@@ -60,7 +60,7 @@ def table_rows(summary: Summary) -> list[list[str]]:
 def rag_rows(summary: Summary) -> list[list[str]]:
     """Return the RAG metrics of every system and their paired difference from plain; no rows if nothing was read.
 
-    Metrics of the judge have a row only if it was asked; without a label a cell is a dash.
+    A metric of the judge has no row if the judge gave no verdict. A value that is not known is a dash.
     """
     differences = {one.metric: -one.difference for one in summary.differences if one.system == BASELINE}
     header = ["RAG metrics", *(system.name for system in summary.systems)]
