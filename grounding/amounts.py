@@ -119,7 +119,7 @@ class Facts:
 
     @LazyProperty
     def units(self) -> dict[str, set[tuple[str, float] | None]]:
-        """Each number, with the units that follow its occurrences; None stands for any other word or nothing."""
+        """For each number, the units that follow it in the text; None stands for a place where no unit does."""
         found: dict[str, set[tuple[str, float] | None]] = defaultdict(set)
         for amount in re.findall(r"[a-z]+", self.folded):  # half and both
             for figure in AMOUNTS.get(amount, ()):
@@ -148,7 +148,7 @@ facts_of = lru_cache(maxsize=64)(Facts)  # many claims are checked against one t
 
 
 def stated(text: str) -> set[str]:
-    """Return the numbers that a text states, each in all forms in digits that a claim may use: for half, 0.5, 50, 2."""
+    """Return a text's numbers in digits, in each form that a claim may use: for "half", these are 0.5, 50 and 2."""
     folded = fold(text)
     found = numbers(text)
     for word in re.findall(r"[a-z]+", re.sub(r"\bthree[\s-]+quarters\b", "threequarters", folded)):
@@ -166,7 +166,7 @@ def stated(text: str) -> set[str]:
 
 
 def unit_after(text: str) -> tuple[str, float] | None:
-    """Return dimension and size of the unit with which a folded text begins: ("time", 3600) for hours; else None."""
+    """Return dimension and size of the unit that opens a casefolded text: ("time", 3600) for hours; else None."""
     word = re.match(r"\)?[\s-]*(%|[^\W\d_]+)", text)
     return UNITS.get(stem(word[1])) if word else None
 

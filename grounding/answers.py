@@ -56,7 +56,7 @@ YES_OR_NO = re.compile(r"\W*(yes|no)\b(?!\s+\w)", re.IGNORECASE)  # but not "no 
 
 
 def has_subjects(question: str, known: str) -> bool:
-    """True if ``known`` has every name, code and year of the question; always True unless both are in English."""
+    """True if the document text ``known`` has each name, code and year of the question, or either is not in English."""
     there, words = lexicon_of(known), fold(known)
     absent = (not there.has(name.text) for name in names(question) if not name.opens)
     unknown = (fold(code) not in words for code in [*CODE.findall(question), *YEAR.findall(question)])
@@ -89,7 +89,7 @@ def _content(text: str) -> Counter[str]:
 
 
 def gives(passage: Passage, claim: str, question: str) -> bool:
-    """True if the passage has the claim's `own_words`, and claim and nearest sentence are both denials or both not."""
+    """True if the passage has the claim's `own_words`, unless only one of claim and nearest sentence is a denial."""
     if not own_words(claim, question) <= stems(passage["text"]):
         return False
     quote = find_quote(claim, [passage], question)
@@ -103,7 +103,7 @@ def is_yes_or_no(answer: str) -> bool:
 
 
 def both_ways(answer: str, language: str | None) -> tuple[str, str]:
-    """Return a bare yes or no as a word, and its opposite in the language of the question."""
+    """Return a bare yes or no in lower case and its opposite: ja, nein. ``language`` tells whether "no" is Spanish."""
     word = BARE.sub(r"\1", answer).casefold()
     return word, "sí" if (word, language) == ("no", "es") else OPPOSITES.get(word, "是")
 
@@ -123,7 +123,7 @@ def quoted_answer(answer: str, passage: Passage, question: str) -> Quote | None:
 
 
 def agree(one: str, other: str, question: str) -> bool | None:
-    """Tell whether two answers say the same, in other words or in more detail; None if only a reader can tell."""
+    """Tell whether two answers say the same, in other words or in more detail; None if code cannot tell."""
     said = [match[1].casefold() for text in (one, other) if (match := YES_OR_NO.match(text))]
     if len(said) == 2:
         return said[0] == said[1]
@@ -188,12 +188,12 @@ def _denies(text: str) -> bool:
 
 
 def _is_name(text: str, own: set[str]) -> bool:
-    """True if the text capitalises every word whose stem is in ``own``."""
+    """True if all words of the text whose stems are in ``own`` are capitalised."""
     return all(word[0].isupper() for word in LETTERS.findall(text) if stems(word) & own)
 
 
 def _first(text: str, own: set[str]) -> set[str]:
-    """Return the stem of the first word of the text that is in ``own``: of Joseph Haydn, Joseph's."""
+    """Return, of the stems in ``own``, the one that comes first in the text, such as that of Joseph in Joseph Haydn."""
     return next((found for word in WORD.findall(text) if (found := stems(word) & own)), own)
 
 

@@ -35,7 +35,7 @@ OPINION = re.compile(
 
 
 class Checkable(NamedTuple):
-    """A sentence, the subject of its paragraph, and why it is no claim; "" if it is one."""
+    """A sentence with the subject of its paragraph; ``no_claim`` is the reason why the sentence is no claim, or ""."""
 
     statement: Statement
     subject: str
@@ -43,9 +43,9 @@ class Checkable(NamedTuple):
 
 
 def checkable(text: str, headings: Sequence[tuple[int, int]] = ()) -> list[Checkable]:
-    """Return the sentences of a text in order, without its headings, whose spans may be given.
+    """Return the sentences of a text in order, except headings: those in Markdown, and those at the spans ``headings``.
 
-    The subject is the nearest heading above or, without any, the first sentence of the paragraph.
+    The subject of a sentence is the nearest heading above it or, without any, the first sentence of its paragraph.
     """
     found = {one.start: one for one in statements(text)}
     for line in lines(text):

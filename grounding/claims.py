@@ -39,7 +39,7 @@ def split_claims(draft: str) -> list[str]:
 def with_lead_in(text: str, context: str) -> str:
     """Return the claim preceded by its ``context``, if that is a lead-in or a table's header.
 
-    A context that is the previous sentence is left out: this sentence is a claim of its own.
+    A context that is the previous sentence is left out, because that sentence is checked as a claim of its own.
     """
     if not context.endswith((":", "：", "|")):
         return text

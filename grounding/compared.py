@@ -47,7 +47,7 @@ def compares(question: str) -> bool:
 def things_compared(question: str) -> tuple[list[str], str]:
     """Return the two to four things that a comparison names, or [], and the points by which it compares them.
 
-    "The rent of A and of B" compares A and B by the rent, "A and B in the lease" both in the lease.
+    The points are "rent" for "the rent of A and of B", and "in the lease" for "A and B in the lease".
     """
     named = BETWEEN.sub("", subject_asked_for(question).strip(" .?!。？"))
     points = POINTS.search(named)

@@ -70,7 +70,7 @@ COMPARED = _compiled("|".join(THAN), "超|于|过|比|每|所有")
 
 
 def needs_all_rows(question: str) -> bool:
-    """Whether the question asks for the most, the first, a count, sum, difference or mean: only all rows answer it."""
+    """Whether the question asks for the most, the first, a count, sum, difference or mean, which takes all rows."""
     return COMPUTED.search(question) is not None
 
 
@@ -106,7 +106,7 @@ def names_alternatives(question: str) -> bool:
 
 
 def names_figure(question: str) -> bool:
-    """Whether an English question names what it compares by with a noun: "more seats", but not "more expensive"."""
+    """Whether an English question names the figure by which it compares: "more seats", but not "more expensive"."""
     return OF_FIGURE.search(question) is not None
 
 

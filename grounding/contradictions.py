@@ -23,7 +23,7 @@ LEAST_WORDS = 2
 
 
 def find_contradiction(claim: str, passages: Sequence[Passage]) -> Quote | None:
-    """Return the sentence that contradicts the claim, of several the one that shares most words; None if there is none.
+    """Return the sentence that contradicts the claim and shares most words with it; None if no sentence contradicts it.
 
     Such a sentence shares most of the claim's words, but states other figures or names in place of the claim's; or it
     shares nearly all words, and only one of the two is a denial. Only English is read.
@@ -62,9 +62,9 @@ def _contradicted(claim: str, sentence: str, section: str) -> float:
 
 
 def _others_in_place(claim: str, absent: Sequence[str], said: str) -> bool:
-    """True if ``said`` replaces each ``absent`` name of the claim: a name new to the claim stands beside the same word.
+    """True if ``said`` has another name in place of each ``absent`` name of the claim.
 
-    A month can replace only another month.
+    The new name stands beside the same word as the absent one. A month can replace only another month.
     """
     missing, claimed = set(map(folded, absent)), {folded(name.text) for name in names(claim)}
     others = {folded(name.text) for name in names(said) if not name.opens} - claimed
@@ -78,8 +78,8 @@ def _others_in_place(claim: str, absent: Sequence[str], said: str) -> bool:
 
 
 def _beside(called: set[str], text: str) -> list[set[str]]:
-    """Return, for each run of names with one of ``called``, the stems of its other names and of its two neighbours: the
-    nearest words before and after the run that are neither names nor stop words.
+    """Return the stems beside the names ``called``, as a set for each run of adjacent names that has one of them: the
+    stems of the run's other names and of the nearest words around it that are neither names nor stop words.
     """
     words = [folded(word) for word in WORD.findall(text)]
     within = called | {folded(name.text) for name in names(text) if not name.opens}

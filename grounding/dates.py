@@ -60,7 +60,7 @@ def months(text: str) -> frozenset[int]:
 
 
 def without_dates(text: str, known: Set[Date]) -> str:
-    """Return the text with each date blanked whose stated parts all agree with one of ``known``."""
+    """Return the text with blanks for each date that agrees with one of ``known`` in all parts that it states."""
     stated = {Date(year, date.month, day) for date in known for year in (None, date.year) for day in (None, date.day)}
     kept, position = [], 0
     for (start, end), found in sorted(_dates_in(text), key=lambda entry: entry[0]):
@@ -71,7 +71,7 @@ def without_dates(text: str, known: Set[Date]) -> str:
 
 
 def _dates_in(text: str) -> list[tuple[tuple[int, int], list[Date]]]:
-    """Return the span and readings of each date; not those of a part, such as ``May 2021`` in ``3 May 2021``."""
+    """Return the span and readings of each date, except dates within another: ``May 2021`` in ``3 May 2021``."""
     found = list(_read(text))
     outer: set[tuple[int, int]] = set()
     last = -1

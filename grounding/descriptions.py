@@ -67,7 +67,7 @@ def inner_description(question: str, span: tuple[int, int]) -> tuple[int, int] |
 
 
 def _trimmed(question: str, start: int, end: int) -> tuple[int, int] | None:
-    """Cut copied words that ask about the described thing off the span; None if no description is left."""
+    """Return the span without words that only ask about the thing described; None if no description is left."""
     if HELPER.search(question[:start]) and not WORD.search(question[end:]):
         verb = VERB.search(question, start, end)
         if not verb:

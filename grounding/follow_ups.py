@@ -30,7 +30,7 @@ def leans(question: str) -> bool:
     """Return True if the question can only be understood by what was said before it.
 
     It begins like a continuation, has a pronoun or demonstrative for something that it does not name itself, or is a
-    few words without a verb. English, German, French, Spanish and Chinese are read; the commonest words tell which.
+    few words without a verb. English, German, French, Spanish and Chinese are read, and told apart by common words.
     False in doubt: a new subject must not be mixed with the old one.
     """
     text = question.strip()
@@ -88,7 +88,7 @@ def _refers_back(text: str, grammar: Grammar) -> bool:
 
 
 def _language_of(text: str) -> str:
-    """Return the language, or "", by script and common words: the text is too short for a language detector."""
+    """Return the language found by script and common words, or "": a detector would need a longer text."""
     if CJK.search(text):
         return "" if KANA_OR_HANGUL.search(text) else "zh"
     if "¿" in text or "¡" in text:

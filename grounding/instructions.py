@@ -22,8 +22,8 @@ _ORDER = re.compile(rf"\b(?:{_SET_ASIDE}|{_DICTATE})", re.IGNORECASE)
 def is_instruction(sentence: str) -> bool:
     """True if the sentence tells the reader to ignore instructions, or dictates a reply.
 
-    Such a sentence supports no claim: it would be quoted as a statement of the document. Only English is read: the
-    French "il ignore les instructions" is no order.
+    Such a sentence must not support a claim, or it would be quoted as what the document states. Only English is read:
+    the French "il ignore les instructions" is no order.
     """
     order = _ORDER.search(plain := " ".join(normal(sentence).split()))  # a line may end anywhere in it
     return order is not None and languages_in(plain[order.start() : order.end() + 40]) <= ENGLISH

@@ -25,8 +25,8 @@ def _identifier() -> LanguageIdentifier:
     """Load the model when it is first needed: it takes about a second.
 
     Languages with codes of three letters are left out: Wu is so much like Chinese that in a short text neither is
-    probable. So are Latin and the constructed languages: a few English terms look like them, and hardly any document
-    is in one.
+    probable. Latin and the constructed languages are left out because a few English terms look like them, and hardly
+    any document is in one.
     """
     from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
@@ -37,9 +37,9 @@ def _identifier() -> LanguageIdentifier:
 
 @lru_cache(maxsize=1024)
 def language_of(text: str, least: float = LIKELY) -> str | None:
-    """Return the code (ISO 639-1) of the language that a text is most probably in; None below ``least``.
+    """Return the ISO 639-1 code of the most probable language of a text; None if its probability is below ``least``.
 
-    Few words, names and figures give no language. Only the first 2,000 characters are read.
+    A text without letters gives None, and so may a few words or names. Only the first 2,000 characters are read.
     """
     if not any(map(str.isalpha, text[:LONGEST])):
         return None

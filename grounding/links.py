@@ -24,7 +24,7 @@ CODE = re.compile(r"\b(?=[\w-]*[^\W\d_])(?=[\w-]*\d)\w[\w-]*\w\b")  # PX-40, but
 def linked_pairs(question: str, passages: Sequence[Passage]) -> list[tuple[Passage, Passage]]:
     """Return the pairs of passages that share a name not in the question, those with most words of the question first.
 
-    Together a pair has half of the question's words, and one of the two has half alone or each has some that the other
+    Together the two have half of the question's words. Also, one has half by itself, or each has words that the other
     lacks. A name that is in more than two passages, and in more than half of all, does not link.
     """
     asked = content(question)

@@ -1,4 +1,4 @@
-"""Read the amounts of five languages in one form: in digits, with the English name of the unit."""
+"""Rewrite amounts in five languages in one form: in digits, with the English name of the unit."""
 
 import re
 from collections.abc import Callable

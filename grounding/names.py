@@ -64,7 +64,7 @@ class Lexicon:
 
     @LazyProperty
     def beginnings(self) -> dict[str, list[int]]:
-        """Where words begin: by first letter, the positions after this letter, at most ``MOST_POSITIONS`` each."""
+        """For each letter, the positions right after it where it begins a word: at most ``MOST_POSITIONS``."""
         found: dict[str, list[int]] = {}
         for match in re.finditer(r"\b[^\W_]", self._text):
             positions = found.setdefault(match.group().lower(), [])
@@ -114,7 +114,7 @@ class Lexicon:
         return bool(ends)
 
     def _next(self, start: int) -> dict[str, list[int]]:
-        """Return where the next letter may be: by letter, positions later in this word or opening a later word."""
+        """Return the letters later in this word or at the beginning of a next one, each with the positions after it."""
         if start not in self._following:
             text, found = self._text, dict[str, list[int]]()
             within = range(start, RUN.match(text, start).end())  # type: ignore[union-attr]
@@ -131,8 +131,8 @@ def missing_names(claim: str, text: str, question: str, quote: str, *, elsewhere
     """Return the names in ``claim`` that ``text`` does not have, in order.
 
     A name that the question has too is missing only if ``elsewhere``, other text of the same documents, lacks it, and
-    the ``quote`` names its own subject, so that the quote is about something else. No name is missing unless all texts
-    are in English: other languages capitalise other words, and write names in other ways.
+    the ``quote`` has no pronoun or "the …" that may stand for it. No name is missing unless all texts are in English:
+    other languages capitalise other words, and write names in other ways.
     """
     missing = _missing(claim, text, question, quote, elsewhere)
     return missing if missing and is_english(claim, text, question) else []
@@ -166,8 +166,8 @@ def folded(word: str) -> str:
 
 
 def _is_surely_a_name(name: Name, lexicon: Lexicon, question: str) -> bool:
-    """True if the first word of a sentence, which text and question lack, is a name: by its form, by the name after it,
-    or because the question asks who.
+    """True if the capitalised first word of a sentence is a name: by its form, because a name of the text follows, or
+    because no name follows and the question asks who.
     """
     if not name.text[1:].islower():
         return True

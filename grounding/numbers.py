@@ -62,9 +62,9 @@ def contradicted(claim: str, quote: str, question: str) -> set[str]:
 def missing_figures(claim: str, text: str, question: str, quote: str) -> list[str]:
     """Return the figures of ``claim`` that ``text`` does not state.
 
-    A figure of the question is missing only if the ``quote`` states another of its kind instead, without a bound such
-    as "at most" in the quote or a condition in the claim; this is read in English alone. In other languages a figure of
-    one or two digits is not missing where number words are not read.
+    A figure that the question states too is missing only where, in English, the ``quote`` states another of its kind
+    without a bound such as "at most", and the claim has no condition. In languages whose number words are not read,
+    figures of one or two digits are never missing.
     """
     others = languages_of([claim, text, question]) - ENGLISH
     if not others:
@@ -99,7 +99,7 @@ def _missing(claim: str, text: str, question: str, quote: str | None, languages:
 def _in_words(claim: str, languages: frozenset[str], facts: Facts) -> str:
     """Return the claim's number words that can be compared with the facts, in digits and with their units.
 
-    A number with a unit is compared if the facts have the number or another amount of that dimension: else "five years"
+    A number with a unit is compared if the facts have the number or an amount of that dimension: otherwise "five years"
     may follow from 2015 and 2020. A number without a unit is compared if it is neither small nor round.
     """
     plain, found = plain_figures(figures_in_full(claim, languages)), []
@@ -116,7 +116,7 @@ def _in_words(claim: str, languages: frozenset[str], facts: Facts) -> str:
 def _other_months(claim: str, text: str, question: str) -> Iterator[str]:
     """Yield the claim's dates, except the question's, that the text has only in another month.
 
-    Dates of the same day or, without a day, the same year are compared. A month between two of the text is not yielded.
+    It compares dates with the same day or, without days, the same year. A month between the text's is not yielded.
     """
     stated = dates(text)
     for date in dates(claim) - dates(question):
@@ -149,9 +149,9 @@ def _clocks(text: str) -> set[tuple[int, str, str]]:
 
 
 def _is_stated(claim: str, match: re.Match[str], facts: Facts, listed: int) -> bool:
-    """True if the facts have the figure, with its scale and unit if known, or a number from which the figure follows.
+    """True if the facts have the figure, with its scale and unit if known, or a number that it converts or rounds.
 
-    This number may differ in form, unit or precision. The figure may also count a list of ``listed`` + 1 items.
+    The figure may also count the items that the claim lists: ``listed`` is the number of separators in the claim.
     """
     figure, before = plain_figure(match.group()), claim[max(0, match.start() - NEAR) : match.start()]
     after = fold(claim[match.end() : match.end() + NEAR])

@@ -37,7 +37,7 @@ def in_digits(text: str, languages: Set[str]) -> str:
 
 
 def _read(text: str, language: str) -> str:
-    """Return the text with its number words in digits, read in parts, as a long text takes quadratic time."""
+    """Return the text with its number words in digits. It is read in parts, as the time for each is quadratic."""
     from text_to_num import alpha2digit
 
     return "".join(alpha2digit(part, language, 0.0) for part in PART.findall(HALVES.sub(" ", text)))

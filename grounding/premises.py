@@ -1,4 +1,4 @@
-"""Recognise a question that brings all it needs: its premises, and a conclusion to draw in their words."""
+"""Recognise a question that states its own premises, and asks for a conclusion in their words."""
 
 import re
 

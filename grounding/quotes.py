@@ -32,8 +32,8 @@ def find_quote(
     Words of the question count half: a claim echoes them, so they are weaker evidence. Words of the claim's context
     break ties among the spans that cover it. Among equals the shorter span wins, then the earlier passage.
 
-    Words in the headings above a passage need not be in the span: it must cover most of the claim's other words. If
-    there are none, it must cover most of the question's.
+    Words in the headings above a passage need not be in the span, which must cover most of the claim's other words. If
+    the headings have all words of the claim, the span must cover most of the question's.
 
     Where the words cannot be compared, since claim, question and passages are in several languages or in one without
     stems, the best span is returned however little it covers, or else the beginning of the first passage.
@@ -136,8 +136,8 @@ def missing_facts(
     """Return the claim's figures, dates and names that neither passages nor the headings above them state in any form.
 
     A fact that only the question states is missing if the quote contradicts the fact or names a subject of its own.
-    ``elsewhere`` are passages that were retrieved but not read: their names are known if they are of a document that
-    was read, and so are names in the file name of such a document.
+    Such a name is not missing if a document of the passages has it in its file name, or in a passage of ``elsewhere``.
+    These passages were retrieved but not read.
     """
     text = "\n".join(map(stated_by, passages))
     span = find_quote(claim, passages, question)

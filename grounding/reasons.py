@@ -56,7 +56,7 @@ REJECTION = re.compile(
 
 
 def sentence_for(question: str, passage: Passage) -> str | None:
-    """Return the sentence of a passage that matches the question best, or the cells of a row; None if no word does.
+    """Return the sentence of a passage that best matches the question, or a row's cells; None if they share no word.
 
     Rare words of the passage weigh more, and a question for a quantity or a date prefers a sentence with a figure. A
     sentence that ends with a colon is returned with what follows it.

@@ -72,7 +72,7 @@ def sentences_of(text: str, line: Line) -> list[tuple[int, int]]:
 
 
 def lines(text: str) -> list[Line]:
-    """Return the lines except blank ones and rules; a fenced code block is one line, as is a wrapped sentence."""
+    """Return the lines, without blank ones and horizontal rules; a code block or a wrapped sentence is one line."""
     found: list[Line] = []
     position, fenced, after_blank = 0, -1, False
     for raw in text.splitlines(keepends=True):
@@ -106,7 +106,7 @@ def _line(raw: str, start: int, after_blank: bool) -> Line:
 
 
 def _continues(text: str, line: Line, raw: str) -> bool:
-    """True if ``raw`` continues the sentence that the previous line breaks off."""
+    """True if ``raw`` goes on with a sentence that ``line``, the line before it, leaves unfinished."""
     # Only its end is read: a line may be wrapped a thousand times.
     before = text[max(line.start, line.end - LONGEST_END) : line.end].rstrip()
     return (

@@ -18,7 +18,7 @@ from run.state import SelfRAGState, standalone_question
 async def answer_check(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
     """Rate all drafts concurrently, from 1 to 5, reserving the calls that the concurrent support check needs.
 
-    If calls are short, an answer that is checked but not rated is better than one rated but not checked.
+    If too few calls are left for both, a checked answer without a rating is better than a rated one without checks.
     """
     if services.budget:
         checked = [draft["text"] for draft in state["drafts"] if draft["passages"] and not draft["declined"]]

@@ -26,8 +26,8 @@ from run.context import Context, Services
 class Evidence:
     """What claims are checked against: the question that they answer, and the passages.
 
-    ``elsewhere`` are other retrieved passages, perhaps unread by the generator: names in these count as known.
-    ``asked`` is the question for the critic, if it differs from the one for the rules.
+    ``elsewhere`` are other retrieved passages, perhaps unread by the generator: a name of the question that is in one
+    of them counts as known. ``asked`` is the question for the critic, if it differs from the one for the rules.
     """
 
     question: str
@@ -46,7 +46,7 @@ async def check_claim(
     """Check a claim; return it with its verdict and quote. ``text_size`` is the length of the text that it is from.
 
     If a fact of the claim is in no passage, or no quote fits, the critic is not called. A bare yes or no has no words
-    to compare with a quote: it must reach the threshold ``yes_or_no`` as judged `beside_the_opposite`.
+    to compare with a quote: it is judged `beside_the_opposite`, and must reach the threshold ``yes_or_no``.
     """
     is_bare = is_yes_or_no(one.text)
     if is_bare:
@@ -73,7 +73,7 @@ async def check_claim(
 async def check_statement(one: Statement, evidence: Evidence, services: Services, context: Context) -> Claim:
     """Check a statement by itself with `check_claim`, whatever question it answers.
 
-    The threshold is ``verified``, or ``caution`` where that is higher.
+    The threshold for its support is ``verified`` or, if higher, ``caution``.
     """
     asked = asked_alone(with_lead_in(one.text, one.context))
     least = max(context.effective_thresholds.verified, context.caution or 0.0)
@@ -87,7 +87,7 @@ def supported_from(least: float, context: Context) -> Context:
 
 
 def asked_alone(text: str) -> str:
-    """Turn a statement into a yes-or-no question for the critic: all examples in its prompt answer questions."""
+    """Turn a statement into a question, "Is it true that …?", since the critic's prompt judges answers to questions."""
     first, _, rest = text.rstrip(" .!。！").partition(" ")
     return f"Is it true that {first.lower() if first.casefold() in STOP_WORDS else first} {rest}?"
 
@@ -161,7 +161,7 @@ async def support_of(asked: Mapping[str, Any], services: Services, context: Cont
 
 
 def labelled(verdict: Verdict, context: Context) -> Verdict:
-    """Return the verdict relabelled by the threshold for P(full) + P(partial), if there is one."""
+    """Return the verdict relabelled by the threshold for P(full) + P(partial); unchanged if no threshold is set."""
     least, probabilities = context.effective_thresholds.supported, verdict["probabilities"]
     if not least or not probabilities:
         return verdict

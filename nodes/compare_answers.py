@@ -73,9 +73,9 @@ async def compare_answers(state: SelfRAGState, services: Services, runtime: Runt
 def split_documents(
     claim: str, question: str, documents: Sequence[list[Passage]]
 ) -> tuple[list[Passage], list[Passage]]:
-    """Return a passage of each document that gives the claim, and the most relevant one of each other document.
+    """Return a passage giving the claim from each document that has one, and the best passage of each other document.
 
-    Near-duplicates count once.
+    A passage that is nearly a copy of another document's is left out.
     """
     agreeing: list[Passage] = []
     others: list[Passage] = []
@@ -135,7 +135,7 @@ def grouped(
 
 
 def _agreement(one: DocumentAnswer, other: DocumentAnswer, question: str, by_id: Mapping[str, Passage]) -> bool | None:
-    """Tell whether two answers agree; None if only a reader can tell, or if both may hold."""
+    """Tell whether two answers agree; None if code cannot tell, or if both may hold."""
     same = rules.agree(one["answer"], other["answer"], question)
     if same is not False:
         return same

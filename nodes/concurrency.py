@@ -37,7 +37,7 @@ async def gather_bounded(
 ) -> list[T]:
     """As `gather`, at most ``at_once`` calls at a time; ``progress`` receives how many have ended, and their total.
 
-    Raises `RequestError` if ``at_once`` is less than one, with which nothing would ever end.
+    Raises `RequestError` if ``at_once`` is less than one: no call would ever start.
     """
     if at_once < 1:
         raise RequestError(f"at_once is {at_once}: it must be at least 1.")
@@ -63,7 +63,7 @@ _thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="rules")
 async def off_loop(size: int, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Call ``work``, in a thread if the text that it reads, of ``size`` characters, is long.
 
-    Meanwhile other questions go on, and the time limit can end this one.
+    While the thread works, other questions go on, and the time limit can end this one.
     """
     if size <= SHORT:
         return work(*args, **kwargs)

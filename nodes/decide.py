@@ -48,12 +48,12 @@ async def decide(state: SelfRAGState, services: Services, runtime: Runtime[Conte
 async def _choose_route(state: SelfRAGState, services: Services, context: Context) -> dict[str, Any]:
     """Choose the route: by the critic in mode ``adaptive``, else as the mode says. Prefetch the search meanwhile.
 
-    Two kinds of question are *retrieve* without the critic: a follow-up to an answer from documents, since the critic
-    takes "With what?" for small talk or the like; and one whose cosine with a passage reaches the threshold ``near``. A
-    question that states its own premises is *direct*, whatever the documents hold. The critic mistakes a question that
-    first describes a person's situation for a request to edit a text, or for small talk: if the words of the question
-    rule this out, it is *retrieve*. Where a regression was fitted, the similarity of the passages found shifts the
-    critic's verdict. If the shift turns *direct* into *retrieve*, a direct answer is the fallback.
+    A follow-up to an answer from documents is *retrieve* without the critic, which would take "With what?" for small
+    talk. A question that states its own premises is *direct*, whatever the documents hold. A short question whose
+    cosine with a passage reaches the threshold ``near`` is *retrieve*. If the critic takes a question for small talk or
+    a request to edit a text, and its words rule this out, it is *retrieve*. Where a regression was fitted, the
+    similarity of the passages found shifts the critic's verdict. If the shift turns *direct* into *retrieve*, a direct
+    answer is the fallback.
     """
     ahead = services.retriever if isinstance(services.retriever, PrefetchingRetriever) else None  # as in the graph
     if ahead and context.mode != "never":
@@ -107,7 +107,7 @@ def _decided(verdict: Verdict) -> dict[str, Any]:
 async def _search_features(
     state: SelfRAGState, services: Services, ahead: PrefetchingRetriever | None, context: Context
 ) -> dict[str, float] | None:
-    """Return the search's features for the route; None if no regression or threshold is set, or the search failed."""
+    """Return the features of the prefetched search; None if there is none, if it failed, or if nothing uses them."""
     if ahead is None or (services.fits.route is None and context.effective_thresholds.near > 1):
         return None
     search = searches_of(state, context.k)[0]

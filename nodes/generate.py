@@ -45,9 +45,9 @@ MOST_COMPLAINTS = 100  # per draft: an answer with more is beyond repair
 async def generate(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
     """Write this round's drafts. A redraft that repeats an earlier draft is dropped: the run would loop.
 
-    Passages already drafted from for an earlier query are skipped for the same reason. If no passage is relevant, which
-    only fallback ``passages`` allows, the best of all are drafted from. If some of several drafts fail they are left
-    out; if all fail, the first failure is raised. A long answer gets its next segments.
+    Passages from which a draft was written for an earlier query are skipped for the same reason. With fallback
+    ``passages`` there may be no relevant passage: then the best of all are drafted from. If some of several drafts fail
+    they are left out; if all fail, the first failure is raised. A long answer gets its next segments.
     """
     # Revise the best draft of the last round: that of all rounds might stay, and each redraft get the same prompt.
     write = partial(_write, state, services, runtime.context)
@@ -158,7 +158,7 @@ async def _draft_cells(
 def _decided(
     drafts: list[Draft], failed: int, last: Candidate | None = None, changes: Sequence[dict[str, str]] = ()
 ) -> dict[str, Any]:
-    """Return what the path reports of a round of drafts; for a redraft of ``last``, with its ``changes``."""
+    """Return the round's entry in the state's ``path``: its drafts and, if they redraft ``last``, the ``changes``."""
     texts = [draft["text"] for draft in drafts]
     return {
         "drafts": len(drafts),
@@ -189,7 +189,7 @@ def _succeeded(attempts: Sequence[Draft | Exception]) -> tuple[list[Draft], int]
 
 
 def _opposite(last: Candidate, state: SelfRAGState, context: Context) -> Draft | None:
-    """Return the opposite of a bare yes or no if its probability reaches the thresholds, else None."""
+    """Return the opposite of a bare yes or no if the opposite's probability reaches the thresholds, else None."""
     text, thresholds = last["draft"]["text"], context.effective_thresholds
     p = p_supported(last["claims"][0]["verdict"]) if is_yes_or_no(text) and last["claims"] else None
     if p is None or 1 - p < max(thresholds.supported, thresholds.yes_or_no, 0.5):
@@ -200,7 +200,7 @@ def _opposite(last: Candidate, state: SelfRAGState, context: Context) -> Draft |
 def _redraft(
     write: Callable[..., Awaitable[Draft]], last: Candidate, cases: Sequence[Passage], found: Sequence[Passage]
 ) -> Awaitable[Draft]:
-    """Draft from the conditions alone, if there are any: a small model repeats the rule. Else say what failed."""
+    """Draft from conditions alone if there are any: a small model repeats the rule they limit. Else say what failed."""
     passages, draft = last["draft"]["passages"], as_data(last["draft"]["text"])
     if cases:
         added = {one["id"] for one in cases}.difference(ids_of(passages))

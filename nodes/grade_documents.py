@@ -31,9 +31,9 @@ async def grade_documents(state: SelfRAGState, services: Services, runtime: Runt
     After the search for the question itself, passages that the search shows to be unlikely are not graded. After a
     search for a rewritten query all are graded, also those skipped before, because the first search led to no answer.
     If no passage is relevant by itself, or the relevant ones led to no answer, pairs of passages that share a name are
-    graded, since an answer may rest on two places; but not again after a table query. At most ``k`` passages are
-    relevant: those of this search first, then by score. If no score reaches the threshold ``pursued``, there is one
-    more draft at most, and no more search except for the name of what the question describes.
+    graded, since an answer may rest on two places; pairs are not graded again after a table query. At most ``k``
+    passages are relevant: those of this search first, then by score. If no score reaches the threshold ``pursued``,
+    there is one more draft at most, and no more search except for the name of what the question describes.
     """
     context = runtime.context
     known = {name: one for name, one in state["verdicts"].items() if one != NOT_GRADED and one["label"] != UNKNOWN}
@@ -129,7 +129,7 @@ def best_score(verdicts: Mapping[str, Verdict]) -> float:
 
 
 def when_to_name(state: SelfRAGState, verdicts: Mapping[str, Verdict]) -> Naming | None:
-    """Return when to look up the name of what the question may describe, or None for never."""
+    """Tell whether to look up the name of what the question describes before or after a draft; None for neither."""
     if state["searched"] > 1 or not state["rewrites_left"] or is_joined(state):
         return None
     if not may_describe(standalone_question(state)):

@@ -38,10 +38,10 @@ async def hallucination_check(state: SelfRAGState, services: Services, runtime: 
 
 
 async def _claims_of(draft: Draft, state: SelfRAGState, services: Services, context: Context) -> list[Claim]:
-    """Check each statement as an answer to the question. If others pass, one that fails is checked by itself too.
+    """Check each statement as an answer to the question; if others pass, check one that fails as a statement by itself.
 
-    In a long answer only new statements are checked, each as a part of the answer; in the summary of a whole document,
-    which answers no question, by itself.
+    In a long answer only new statements are checked: as parts of the answer or, in the summary of a whole document,
+    which answers no question, by themselves.
     """
     if draft["declined"]:
         return []
@@ -81,8 +81,8 @@ async def _claims_of(draft: Draft, state: SelfRAGState, services: Services, cont
 async def _check_cells(draft: Draft, state: SelfRAGState, services: Services, context: Context) -> list[Claim]:
     """Check each cell of a comparison as an answer to its own question, against its thing's passages alone.
 
-    If a document was found for several things, the quote or its heading must name the cell's thing. A cell below the
-    threshold ``segment`` has no support: without supported cells there is no answer.
+    If a document was found for several things, the quote or its heading must name the cell's thing. Cells must reach
+    the threshold ``segment`` to be supported; if none does, there is no answer.
     """
     thresholds = context.effective_thresholds
     context = supported_from(max(thresholds.supported, thresholds.segment), context)
@@ -109,9 +109,9 @@ async def _check_cells(draft: Draft, state: SelfRAGState, services: Services, co
 
 
 def with_subject(claim: Claim, subject: Subject) -> Claim:
-    """Add the quote of its subject's name to a claim, and multiply its probabilities by that of the name.
+    """Add the quote of its subject's name to a supported claim, and multiply its probabilities by that of the name.
 
-    Below ``LEAST_BOTH`` it is not supported.
+    The claim is no longer supported if the product is below ``LEAST_BOTH``.
     """
     verdict, first, second = claim["verdict"], p_supported(subject["verdict"]), p_supported(claim["verdict"])
     if not is_supported(claim) or claim["quote"] == subject["quote"]:

@@ -71,9 +71,9 @@ def hint(table: Table, question: str, named: Named) -> str:
 
 
 def figure_of(table: Table, question: str, query: str) -> str:
-    """Return the key of the number column that the question names best or, in doubt, of the only one in the query.
+    """Return the key of the number column that the question names best; among equals, the only one in the query.
 
-    "" if there is none, or the query computes a mean.
+    "" if no single column is left, or the query computes a mean.
     """
     outside, asked = TEXT.sub("", query.casefold()), beginnings(question)
     shared = {one.key: len(beginnings(one.name) & asked) for one in table.columns if one.kind == "number"}
@@ -86,7 +86,7 @@ def figure_of(table: Table, question: str, query: str) -> str:
 
 
 def of_figure(figure: str, question: str, named: Named) -> str:
-    """Return a query for the sum or difference of ``figure`` over the rows named; "" if neither is asked for."""
+    """Return a query for the sum or difference of column ``figure`` over the rows named; "" if neither is asked for."""
     if not named.are_compared or asks_which(question) or names_alternatives(question):
         return ""
     if asks_for_difference(question):
@@ -124,7 +124,7 @@ def tried(table: Table, query: str, question: str, named: Named) -> tuple[str, Q
 
 
 def cells_named_by(table: Table, question: str) -> Named:
-    """Find the texts of the table that the question names, perhaps without a bracket or figure at their end."""
+    """Find the text cells that the question names: "Seniors from 67" also as "Seniors", unless that fits two cells."""
     asked, named = question.casefold(), {}
     texts = [(index, one.key) for index, one in enumerate(table.columns) if one.kind == "text"]
     cells = {cell: key for row in table.cells for index, key in texts if (cell := row[index])}
@@ -140,7 +140,7 @@ def cells_named_by(table: Table, question: str) -> Named:
 
 
 def implied_cells(table: Table, question: str) -> Iterator[str]:
-    """Yield the two cell values of each column that has just two, such as yes and no, and that the question names."""
+    """Yield the cells of each column that the question names and that has just two values, such as yes and no."""
     asked = beginnings(question)
     for index, column in enumerate(table.columns):
         if column.kind == "text" and len(cells := table.frequent_cells(index)) == 2 and beginnings(column.name) & asked:
@@ -164,7 +164,7 @@ def _misses(query: str, cell: str) -> bool:
 def of_named_rows(table: Table, cells: Mapping[str, str], query: str) -> str:
     """Restrict the query to the rows that the question names, if it names several by one column.
 
-    Models write "Which is older, A or B?" as a query of all rows, or of those older than A. Raises `QueryError`.
+    For "Which is older, A or B?" models query all rows, or those older than A. Raises `QueryError` if it is no SELECT.
     """
     missing: dict[str, list[str]] = {}
     outer = SUBQUERY.sub("", query)
@@ -176,7 +176,7 @@ def of_named_rows(table: Table, cells: Mapping[str, str], query: str) -> str:
 
 
 def of_counted(table: Table, question: str, query: str) -> str:
-    """Make a query that counts rows add up a figure, or count distinct cells, if "how many" asks for these."""
+    """Return the query with its count of rows made a sum, or a count of distinct cells, if "how many" asks for one."""
     if not asks_how_many(question):
         return query
     used, things = query.casefold(), named_columns(table, counted_things(question))
@@ -196,7 +196,7 @@ def named_columns(table: Table, question: str) -> list[str]:
 
 
 def added(question: str, query: str, *implied: str) -> str:
-    """Say which text in the query is not in the question or ``implied``; words in English questions only."""
+    """Say which text of the query the question and ``implied`` lack; words are checked in English questions only."""
     asked = {word[:BEGINNING] for word in WORD.findall(question.casefold())}
     figures = {int(one) for one in stems(question) | plain_figures(question) if one.isdecimal()}
     for text in TEXT.findall(query):
@@ -213,7 +213,7 @@ def added(question: str, query: str, *implied: str) -> str:
 
 
 def other_figures(question: str, query: str) -> str:
-    """Say which figure the query compares with that the question does not state, but for 0, 1 and years."""
+    """Say which figure that the query compares with is not in the question; 0, 1 and years are allowed."""
     known = stated(question) | plain_figures(in_digits(question, languages_of([question]))) | {"0", "1"}
     figures = [plain_figure(one) for one in COMPARED_FIGURE.findall(TEXT.sub("", query))]
     other = [one for one in figures if one not in known and not YEAR.fullmatch(one)]
@@ -246,12 +246,12 @@ def counted_names(table: Table, named: Named, query: str) -> str:
 
 
 def beginnings(*texts: str) -> set[str]:
-    """Return the first four letters of each word that has as many, so that weight and weigh match."""
+    """Return the first four letters of each word that has four or more, so that weight and weigh match."""
     return {word[: BEGINNING + 1] for text in texts for word in WORD.findall(text.casefold()) if len(word) > BEGINNING}
 
 
 def not_compared(table: Table, question: str, found: QueryResult, named: Named) -> str:
-    """Say how a query of rows that the question names fails to compare them by the figure that it asks for."""
+    """Say why a query over rows that the question names does not compare them as the question asks."""
     if not named.are_compared or found.is_computed:
         return ""
     asks_for_one = needs_all_rows(question) or names_alternatives(question) or asks_which(question)

@@ -31,7 +31,7 @@ FENCE = re.compile(r"```(?:sql)?|```", re.IGNORECASE)
 
 
 async def query_table(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
-    """Draft the result of the query: each row of it is a claim that quotes the rows of the table it rests on.
+    """Draft the result of the query: each row of the result is a claim, with the table's rows behind it as quotes.
 
     Without a good query the passages are graded instead. A question that counts, adds up or compares is not answered
     from some of the rows: the rows are left out or, if a row is the best passage, the run ends.

@@ -58,7 +58,7 @@ def _strays(reason: str, choice: Choice, inputs: Mapping[str, Any]) -> bool:
 
 
 def of_route(chosen: Verdict, verdict: Verdict, threshold: float) -> Verdict:
-    """Return the final ``verdict`` of `decide` with its reason: the kind of request, or what overruled ``chosen``."""
+    """Return ``verdict`` with its reason: the kind of request or, if ``chosen`` has another label, the threshold."""
     label = verdict["label"]
     if label == UNKNOWN:
         return with_reason(verdict, verdict["reason"] or NO_VERDICT)
@@ -70,7 +70,7 @@ def of_route(chosen: Verdict, verdict: Verdict, threshold: float) -> Verdict:
 
 
 def of_relevance(label: str, question: str, passage: Passage) -> str | None:
-    """Return what a relevant passage says, or which words of the question an irrelevant one lacks, else None."""
+    """Return the label's reason: what the passage says, or words of the question that it lacks; None without one."""
     if label == "relevant":
         said = sentence_for(question, passage)
         return f"It says: {quoted(said)}" if said else None

@@ -33,7 +33,7 @@ RANK_CONSTANT = 60  # of reciprocal rank fusion (Cormack et al., 2009)
 
 
 class Search(NamedTuple):
-    """One search, and the weight of its ranks where several are fused."""
+    """A search; ``weight`` is the weight of its ranks where the results of several searches are fused."""
 
     query: str
     k: int
@@ -47,8 +47,8 @@ async def retrieve(state: SelfRAGState, services: Services, runtime: Runtime[Con
     may rest on two places. In a conversation, a question that was not rewritten is searched for twice: by itself, and
     joined with earlier ones. "Summarise lease.pdf" reads this document in its order instead. For a comparison each of
     the things is searched for; "the two offers" are two of the documents found. A table is queried if one of its rows
-    is the best passage; for a question that compares or filters also if half of the passages are rows, or if the texts
-    give no answer. In this last case rows are left out if the question needs all rows of the table.
+    is the best passage; for a question that compares or filters, also if half of the passages are rows. Otherwise such
+    a question is put to the table only if the texts fail; rows are left out of passages if the answer needs all rows.
     """
     context = runtime.context
     if state.get("length") == "long" and not state["searched"]:
@@ -129,10 +129,10 @@ async def _by_thing(state: SelfRAGState, services: Services, context: Context) -
 
 
 async def _of_thing(thing: str, things: Sequence[str], by: str, services: Services, context: Context) -> list[Passage]:
-    """Return the best passages on a thing, found with the points of comparison ``by``: its share of ``k``.
+    """Return the best passages on a thing, found with the points ``by``: at most ``k`` divided by the number of things.
 
     If the thing is a file name, only passages of that file are returned. If the names of some documents have a word of
-    this thing and of no other, only their passages are.
+    this thing and of no other, only passages of these documents are.
     """
     found = await documents_for(Search(f"{thing} {by}".strip(), DEPTH * context.k), services, context)
     passages = list(map(as_passage, found))
@@ -175,7 +175,7 @@ def each_once(passages: Iterable[Passage]) -> list[Passage]:
 def table_of(tables: Sequence[tuple[str, int] | None]) -> TableFound | None:
     """Return the table to query, given the table of each passage, best first; None if no passage has one.
 
-    It is the table whose rows are at least half of the passages, the first of two such tables; else the first one.
+    If rows of one table are at least half of the passages, it is that table (the first of two); else the first table.
     """
     rows = list(filter(None, tables))
     if not rows:
@@ -202,7 +202,7 @@ def _table_of_passage(document: Document) -> tuple[str, int] | None:
 def searches_of(state: SelfRAGState, k: int) -> list[Search]:
     """Return the next searches: the last query and, at first in a conversation, the question joined with earlier ones.
 
-    The joined question weighs less: it mostly reorders passages, so that a question may also change the subject.
+    The joined question weighs less, so that a question that changes the subject still finds what it asks for.
     """
     query = state["queries"][-1]
     before = leaned_on(state.get("conversation") or [])

@@ -28,7 +28,7 @@ async def rewrite_query(state: SelfRAGState, services: Services, runtime: Runtim
 
     If the question describes its subject, and a passage names the subject, the query is the question with the name in
     place of the description; the run goes on with this question. Else the model writes a query from what is known and
-    what is missing, unless ``rewriting`` is "names".
+    what is missing; with ``rewriting`` "names" it writes none.
     """
     tried, question = state["queries"], standalone_question(state)
     if state.get("describes"):
@@ -75,7 +75,7 @@ async def written_query(state: SelfRAGState, services: Services) -> str:
 
 
 def known_so_far(state: SelfRAGState) -> str:
-    """Return prompt lines: what relevant passages say on the question, and its words that none of them has; or ""."""
+    """Return prompt lines: what relevant passages say, and the question's words they lack; "" if they say nothing."""
     question = standalone_question(state)
     known = [one for one in state["passages"] if one["id"] in state["relevant"]][:MOST_KNOWN]
     lines = [sentence_for(question, passage) for passage in known]

@@ -37,7 +37,7 @@ async def subject_of(question: str, span: tuple[int, int], services: Services, c
 async def _find_subject(question: str, span: tuple[int, int], services: Services, context: Context) -> Subject | None:
     """Return what the span of the question describes, by the first passage that names it; None if none surely does.
 
-    It takes a search, the grades of its passages, a short answer from the best, and the critic's check of this answer.
+    Found passages are graded. The best ones are asked for a short answer until the critic finds an answer supported.
     """
     start, end = span
     asked = wording_of(question).who_or_what.format(described=question[start:end])
