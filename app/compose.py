@@ -106,7 +106,7 @@ def calibration_of(critic: str, settings: Settings) -> Calibration | None:
 
 
 def limits_of(settings: Settings) -> Limits:
-    """Return the limits of the settings, with defaults for the rest; the embedded model's default has more seconds."""
+    """Return the limits of a run from the settings, with defaults for the rest: more seconds for the embedded model."""
     defaults = EMBEDDED_LIMITS if settings.uses_embedded else REMOTE_LIMITS
     named = {name: getattr(settings, f"selfrag_limit_{name.removeprefix('model_')}") for name in Limits.model_fields}
     return defaults.model_copy(update=_given(named))

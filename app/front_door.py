@@ -378,7 +378,7 @@ class SelfRAG:
             async for mode, chunk in chunks:
                 if mode == "values":
                     final = chunk
-                elif mode == "tasks" and "input" in chunk and not resumed.has_finished(chunk["name"]):
+                elif mode == "tasks" and "input" in chunk and not resumed.take_finished(chunk["name"]):
                     yield NodeStarted(chunk["name"])
                 elif mode == "updates" and "__metadata__" not in chunk:  # which marks what comes from a checkpoint
                     for update in chunk.values():

@@ -135,11 +135,11 @@ def follow_own(library: Library, settings: Settings, uploads: Path) -> None:
 def add_uploads(library: Library, uploads: Path) -> None:
     """Make the folder of uploads part of the library, if anything was uploaded.
 
-    A database keeps uploads itself: the files of a folder in its library are stored, and the folder leaves the library.
+    If the library is in a database, the folder's files are stored there instead, and the folder leaves the library.
     """
     if library.store.uploads:
         if uploads.resolve() in library.roots():
-            move_uploads(library.store.uploads, uploads.resolve())
+            store_uploads(library.store.uploads, uploads.resolve())
             library.remove(uploads.resolve())
         return
     if uploads.is_dir():
@@ -147,7 +147,7 @@ def add_uploads(library: Library, uploads: Path) -> None:
             library.add([uploads])
 
 
-def move_uploads(uploads: Uploads, folder: Path) -> list[Path]:
+def store_uploads(uploads: Uploads, folder: Path) -> list[Path]:
     """Store the files of an upload folder in the library's database, unless it has them; return all their paths.
 
     The files stay in the folder, too. The next sync indexes what was stored.

@@ -116,7 +116,7 @@ class TableFound(TypedDict):
 
 
 class Queried(TypedDict):
-    """The query whose result is the answer. It read ``rows`` rows of ``source``; ``carried_by`` of them carry the result."""
+    """The query whose result is the answer. It read ``rows`` rows of ``source``; ``carried_by`` carry the result."""
 
     sql: str
     source: str

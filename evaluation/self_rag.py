@@ -92,7 +92,7 @@ def record_of(name: str, example: Example, state: SelfRAGState, searches: Sequen
 
 
 def confidence_of(state: SelfRAGState) -> float:
-    """Return the confidence in 0..1: for an answer without passages 1 - P(retrieve), and without an answer 0."""
+    """Return the answer's confidence in 0..1; 1 - P(retrieve) if it has no passages, 0 if there is no answer."""
     best = state["best"]
     if best is None or state["outcome"] not in ANSWERED:
         return 0.0

@@ -54,9 +54,9 @@ def conditions_of(passage: Passage, quote: Quote, answer: str, others: Iterable[
     """Return the sentences that put a condition on the quote of a passage, and that the answer does not state.
 
     These are the quote's own sentence, if the condition comes after what the answer says; the notes that the quote
-    refers to; and later sentences that refer to its section, or that are related to it and have a word for a condition
-    or another amount of what it measures. In the ``others`` of the same document they are its notes, refer to its
-    section, or are related and change an amount. Sentences that instruct the reader are left out; two at most are kept.
+    refers to; and later sentences that name its section, or that share its words and have a word for a condition or
+    another amount in its unit. In the ``others`` of the same document they are its notes, and sentences that name its
+    section, or share its words and change its amount. Instructions to the reader are left out; two at most are kept.
     """
     text, end_of_quote = passage["text"], quote["end"]
     spans = sentences(text)
@@ -109,8 +109,8 @@ def conditions_of(passage: Passage, quote: Quote, answer: str, others: Iterable[
 def cases_of(draft: Draft, claims: Iterable[Claim], found: Iterable[Passage]) -> list[Passage]:
     """Return the passages cut down to the conditions that the claims leave out, each once.
 
-    One of them may be the case that the question is about. Of a claim's own sentence it is the part from the word for
-    the condition on. Passages ``found`` beside those of the draft are searched too. A bare yes or no has no cases.
+    One condition may be the case that the question is about. A condition in the claim's own sentence is cut to begin
+    with the word for it. Passages ``found`` beside the draft's are searched too. A bare yes or no has no cases.
     """
     passages = {one["id"]: one for one in (*found, *draft["passages"])}
     cases: list[Passage] = []
@@ -147,7 +147,7 @@ def _words(text: str) -> str:
 
 
 def _stands_before_cue(answer: str, sentence: str) -> bool:
-    """Whether an answer without a condition is from the part of the sentence before its condition."""
+    """Whether an answer states no condition, but the part of the sentence that comes before its condition."""
     cue = CUES.search(sentence)
     if cue is None or CUES.search(answer):
         return False
@@ -162,6 +162,6 @@ def _states(answer: str, condition: str, quoted: str) -> bool:
 
 @lru_cache(maxsize=1024)
 def amounts_of(text: str, languages: frozenset[str]) -> frozenset[tuple[str, str]]:
-    """Return the amounts of a text, each with its currency or the stem of the word after it, in English for units."""
+    """Return the amounts of a text, each with its currency, its unit in English, or the stem of the word after it."""
     plain = in_english_units(text, languages)
     return frozenset({*quantities(plain), *((amount, sign) for sign, amount in MONEY.findall(text))})

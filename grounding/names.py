@@ -130,9 +130,9 @@ lexicon_of = lru_cache(maxsize=64)(Lexicon)  # many claims look up names in one 
 def missing_names(claim: str, text: str, question: str, quote: str, *, elsewhere: str = "") -> list[str]:
     """Return the names in ``claim`` that ``text`` does not have, in order.
 
-    A name that the question has too is missing only if ``elsewhere``, other text of the same documents, lacks it, and
-    the ``quote`` has no pronoun or "the …" that may stand for it. No name is missing unless all texts are in English:
-    other languages capitalise other words, and write names in other ways.
+    A name of the question is missing only if two things hold: ``elsewhere``, other text of the documents, lacks it,
+    and the ``quote`` has no pronoun or "the …" that may stand for it. Unless all texts are in English no name is
+    missing: other languages capitalise other words, and write names in other ways.
     """
     missing = _missing(claim, text, question, quote, elsewhere)
     return missing if missing and is_english(claim, text, question) else []

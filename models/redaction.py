@@ -40,10 +40,10 @@ class Secrets:
 
 
 def without_password(url: str) -> str:
-    """Return the URL without credentials and query; a path with an ``@`` is dropped: it may be a password's end."""
+    """Return the URL without credentials and query, and without port and path if an ``@`` may end a password there."""
     parts = urlsplit(url)
-    path = parts.path if "@" not in parts.path else ""
-    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{path}"
+    host = parts.netloc.rpartition("@")[2]
+    return f"{parts.scheme}://{host.partition(':')[0] if '@' in parts.path + parts.fragment else host + parts.path}"
 
 
 def _credentials(url: str) -> Iterator[str]:

@@ -134,7 +134,7 @@ def sentence(question: str, outcome: Outcome, reason: StopReason, best: Candidat
 
 
 def nearest_to(state: SelfRAGState) -> list[str]:
-    """Return notes that quote, from the most relevant passage, the sentence nearest to the question and its conditions.
+    """Return notes that quote the most relevant passage: the sentence nearest to the question, and its conditions.
 
     There are none if no passage is relevant, or for a table: one row of it would mislead.
     """
@@ -201,7 +201,7 @@ def with_conditions(best: Candidate, others: Sequence[Passage]) -> Candidate:
 
 
 def open_cases(draft: Draft, claims: Sequence[Claim], state: SelfRAGState, context: Context) -> list[Passage]:
-    """Return the conditions that doubtful claims of a draft leave out: the question may be about one of them."""
+    """Return the conditions that a draft's not surely supported claims leave out: one may be the case asked about."""
     least = context.effective_thresholds.unconditional
     probable = [(p_supported(claim["verdict"]), claim) for claim in claims]
     doubtful = [claim for p, claim in probable if support_level(claim) != "fully" or (p is not None and p < least)]
@@ -263,7 +263,7 @@ def disagreement(
 
 
 def cite(quote: Quote, passage: Passage, citations: list[Citation]) -> int:
-    """Return the id of the quote's citation, which is added if there is none."""
+    """Return the id of the quote's citation; add the citation if there is none."""
     place = (passage["source"], passage["page"], passage["row"], passage["text"], quote["start"], quote["end"])
     for one in citations:
         if (one["source"], one["page"], one["row"], one["passage"], one["start"], one["end"]) == place:

@@ -15,7 +15,7 @@ from nodes.reasons import of_relevance, verdict_with_reason, with_reason
 from prompts.delimiters import as_data, readable
 from prompts.grade_documents import RELEVANCE
 from run.context import Context, Services
-from run.state import SelfRAGState, asks_for_more, is_joined, standalone_question
+from run.state import SelfRAGState, asks_for_long_answer, is_joined, standalone_question
 
 LIKELY = 0.4  # P(relevant) of the best passage from which a name is looked up only after a draft
 MOST_PAIRS = 2  # that are graded in one search
@@ -139,7 +139,7 @@ def when_to_name(state: SelfRAGState, verdicts: Mapping[str, Verdict]) -> Naming
 
 def unlikely_ids(state: SelfRAGState, services: Services, context: Context) -> set[str]:
     """Return the ids of passages too unlikely to be graded; none unless the search was for the question itself."""
-    if state["searched"] > 1 or is_joined(state) or asks_for_more(state):
+    if state["searched"] > 1 or is_joined(state) or asks_for_long_answer(state):
         return set()
     thresholds = context.effective_thresholds
     return services.fits.unlikely(standalone_question(state), state["passages"], thresholds.graded, thresholds.similar)

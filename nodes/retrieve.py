@@ -175,7 +175,7 @@ def each_once(passages: Iterable[Passage]) -> list[Passage]:
 def table_of(tables: Sequence[tuple[str, int] | None]) -> TableFound | None:
     """Return the table to query, given the table of each passage, best first; None if no passage has one.
 
-    If rows of one table are at least half of the passages, it is that table (the first of two); else the first table.
+    That is the table whose rows are at least half of the passages, if any; else that of the best passage of rows.
     """
     rows = list(filter(None, tables))
     if not rows:

@@ -19,8 +19,8 @@ async def select(state: SelfRAGState, services: Services, runtime: Runtime[Conte
     """Rank this round's drafts with the best so far; accept the best if it is supported and useful.
 
     Where ``decide`` took a question for one that needs no documents, and the direct answer declines or is rated
-    useless, the documents are searched once after all; unless they do better, that answer stands. A long answer gets
-    what is supported and new, and goes on or ends.
+    useless, the documents are searched once after all; if that gives nothing better, the direct answer stands. A long
+    answer gets what is supported and new, and goes on or ends.
     """
     context = runtime.context
     if in_segments(state):

@@ -20,7 +20,7 @@ FIXED = ChatPromptTemplate.from_messages([SYSTEM, *EXAMPLES, ("human", "{passage
 
 
 def with_all_examples(messages: Sequence[BaseMessage]) -> Sequence[BaseMessage]:
-    """Replace the examples of a prompt in `prompts.conversation` by those of all its tasks; keep other prompts."""
+    """Give a prompt of `prompts.conversation` the examples of all tasks there instead of its own; keep others."""
     if messages[0].text != SYSTEM.text:
         return messages
     return [SYSTEM, *EXAMPLES, *(one for one in messages[1:] if one.id != EXAMPLE)]

@@ -12,7 +12,7 @@ MOST_PASSAGES = 50  # relevant ones, over all searches
 
 
 def relevant_documents(state: SelfRAGState) -> list[list[Passage]]:
-    """Return the relevant passages of all searches by document, in the order found, the most relevant one first."""
+    """Return the relevant passages of all searches, a list for each document, the most relevant passage first in it."""
     verdicts = {key: verdict for key, verdict in state["verdicts"].items() if RELEVANCE.is_positive(verdict)}
     relevant = [one for one in state.get("found", state["passages"]) if one["id"] in verdicts]
     documents: dict[str, list[Passage]] = {}

@@ -86,7 +86,7 @@ def require_question(question: object, name: str = "question") -> str:
 
 
 def require_standalone(standalone: object) -> str | None:
-    """Return a person's correction of the meaning, None without one. Raises `RequestError` as `require_question`."""
+    """Return a person's standalone question, None without one; raise `RequestError` if it is not valid."""
     return None if standalone is None else require_question(standalone, "standalone question").strip()
 
 

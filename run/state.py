@@ -90,7 +90,7 @@ def question_alone(state: SelfRAGState) -> str:
     return state["question"] if is_joined(state) else standalone_question(state)
 
 
-def asks_for_more(state: SelfRAGState) -> bool:
+def asks_for_long_answer(state: SelfRAGState) -> bool:
     """Return True if the answer is long and the question itself asks for that, in words such as ``summarise``."""
     question = standalone_question(state)
     return state.get("length") == "long" and subject_asked_for(question) != question

@@ -11,7 +11,7 @@ from langchain_core.embeddings import FakeEmbeddings
 
 from app.conversations.feedback import examples_of
 from app.conversations.opening import open_feedback, open_threads
-from app.libraries import home_of, machine_of, move_uploads
+from app.libraries import home_of, machine_of, store_uploads
 from app.options import require_writable_file, unwritable_file, write_file
 from app.server.audit import Entry, verify_log
 from app.settings import Settings, load_settings
@@ -130,7 +130,7 @@ def copy_all(source: CopySource, target: Store, settings: Settings, progress: Pr
     folders = [one.resolve() for one in settings.uploads_folders] if uploads else []
     roots = [one for one in folders if os.fsencode(one) in source.roots().kinds]
     copied = copy_library(source, target, progress, without=[os.fsencode(root) for root in roots])
-    return copied, {path for root in roots if uploads for path in move_uploads(uploads, root)}
+    return copied, {path for root in roots if uploads for path in store_uploads(uploads, root)}
 
 
 def report_copied(copied: Copied, moved: Collection[Path], what: str, screen: Screen) -> None:

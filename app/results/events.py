@@ -66,7 +66,7 @@ class ResumedNodes:
             yield NodeStarted(step["node"])
             yield finished_node(step)
 
-    def has_finished(self, node: str) -> bool:
+    def take_finished(self, node: str) -> bool:
         """Return True once for each task of ``node`` that ended in the interrupted superstep: its start is repeated."""
         if node not in self.beside_unfinished:
             return False

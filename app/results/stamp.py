@@ -34,7 +34,7 @@ class Stamp(BaseModel, frozen=True):
 
 
 def stamp_of(settings: Settings, model: BaseChatModel | None = None, critic: BaseChatModel | None = None) -> Stamp:
-    """Return the stamp of the models that `compose.services_of` would load; a name shows no secret."""
+    """Return the stamp of the models that `compose.services_of` would load, without secrets in their names."""
     writes = chat_model_name(model) if model else _model_name(settings.chat_model, settings)
     judges = writes if model else _model_name(critic_name(settings), settings)
     if critic:

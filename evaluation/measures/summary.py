@@ -201,7 +201,7 @@ class Preference:
 class Summary:
     """The results of an evaluation: the examples by label, the systems, and how they differ.
 
-    Of ``judge_asked`` questions the judge gave no verdict on ``judge_unanswered``.
+    ``judge_asked`` counts the questions put to the judge, ``judge_unanswered`` those without a verdict.
     """
 
     examples: int

@@ -128,7 +128,7 @@ def analysis_sentences(overall: Group, groups: Sequence[Group]) -> list[str]:
 def judge_lines(pairs: Sequence[Pair], labelled: Sequence[tuple[Pair, str]] = ()) -> list[str]:
     """Count which of two systems the judge prefers, and separately the pairs on which it has no preference.
 
-    ``labelled`` are the pairs with exactly one right answer by the labels, each with the name of its system.
+    ``labelled`` are the pairs with exactly one right answer by the labels, each with the system that gave it.
     """
     counts = Counter(pair.preference for pair in pairs)
     asked = len(pairs) - counts[IDENTICAL]

@@ -39,7 +39,7 @@ def decode(data: bytes, declared: str | None = None) -> str:
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError:
-        return data.decode(_single_or_multi_byte(data, declared), "replace")
+        return data.decode(_encoding_of(data, declared), "replace")
 
 
 def is_binary(text: str) -> bool:
@@ -61,7 +61,7 @@ def _wide_encoding(sample: bytes) -> str | None:
     return None
 
 
-def _single_or_multi_byte(data: bytes, declared: str | None) -> str:
+def _encoding_of(data: bytes, declared: str | None) -> str:
     """Return the likely encoding of bytes that are not valid UTF-8; it is UTF-8 if they are only damaged in places."""
     sample = data[:_SAMPLE]
     if not _HIGH.search(sample):

@@ -1,4 +1,4 @@
-"""Parse a web page in linear time, however many tags are open; close tags such as ``<td>`` that HTML may leave open."""
+"""Parse a web page in linear time, however many tags are open. Tags that HTML may leave open (``<td>``) are closed."""
 
 from collections import Counter
 from typing import Any

@@ -151,7 +151,7 @@ def _span(cell: "Tag", name: str, most: int) -> int:
 
 
 def _is_bold(cell: "Tag", text: str) -> bool:
-    """True if all of a cell's ``text`` is bold, or the cell has no text; False if the text is long."""
+    """Whether the whole ``text`` of a cell is bold and not long; True for an empty cell."""
     if not text or len(text) > _LONGEST_BOLD:
         return not text
     bold = cell.find(_BOLD)

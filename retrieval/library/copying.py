@@ -105,7 +105,7 @@ def record_batches(records: Mapping[bytes, FileRecord], progress: Progress | Non
 
 
 def content_of(files: KeptFiles, path: bytes, upload: Upload) -> tuple[Upload, bytes]:
-    """Return an upload with its bytes, even if it was replaced meanwhile. Raises ``IndexBusy`` if it was removed."""
+    """Return an upload with its bytes, the new ones if it was replaced; raise ``IndexBusy`` if it was removed."""
     content = files.content(path)
     if content is None:
         raise IndexBusy(f"{shown_path(path_of(path).name)} was removed while it was copied: copy again.")
