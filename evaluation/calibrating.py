@@ -25,6 +25,7 @@ from run.context import Context, Services, Thresholds
 from run.state import SelfRAGState
 
 CUTS = tuple(expit(quarter / 4) for quarter in range(-18, 29))  # of the confidence before it is calibrated
+OF_SUPPORT = ("verified", "yes_or_no", "segment", "unconditional")  # thresholds for P(full) + P(partial)
 FOLDS = 5
 FEWEST = 20  # answers on which two coefficients can be fitted
 AS_GOOD = 0.01  # an abstention F1 this little below the best counts as the best
@@ -117,9 +118,9 @@ class Calibrated:
         return base.model_copy(update={"support": scaled, "graded": True})
 
     def thresholds(self, base: Thresholds) -> Thresholds:
-        """Return ``base`` on the calibrated scale: ``supported`` is the chosen cut, and ``verified`` is rescaled."""
-        cut = CUTS[self.cut]
-        return base.model_copy(update={"supported": self.scaled(cut), "verified": self.scaled(base.verified)})
+        """Return ``base`` on the calibrated scale, with the chosen cut for any language; what is off (0) stays so."""
+        rescaled = {name: self.scaled(least) for name in OF_SUPPORT if (least := getattr(base, name))}
+        return base.model_copy(update={**rescaled, "supported": self.scaled(CUTS[self.cut]), "not_english": 0.0})
 
 
 def usable(examples: Sequence[Example]) -> list[Example]:
@@ -146,10 +147,10 @@ async def trials_of(
         hidden = (withheld or {}).get(example.id)
         return build_graph(replace(services, retriever=hidden.over(services.retriever))) if hidden else usual
 
-    async def end(graph: SelfRAGGraph, example: Example, supported: float) -> tuple[SelfRAGState, JudgedReply]:
+    async def end(graph: SelfRAGGraph, example: Example, cut: float | None) -> tuple[SelfRAGState, JudgedReply]:
         asked = cast("SelfRAGState", {"question": example.question})
-        thresholds = context.effective_thresholds.model_copy(update={"supported": supported})
-        given = context.model_copy(update={"thresholds": thresholds})
+        changed = {} if cut is None else {"supported": cut, "not_english": 0.0}
+        given = context.model_copy(update={"thresholds": context.effective_thresholds.model_copy(update=changed)})
         state = cast("SelfRAGState", await graph.ainvoke(asked, context=given))
         record = record_of("", example, state, [])
         if record["error"]:
@@ -161,7 +162,7 @@ async def trials_of(
     for example in examples:
         progress(len(trials), len(examples))
         graph = graph_for(example)
-        _, before = await end(graph, example, context.effective_thresholds.supported)
+        _, before = await end(graph, example, None)
         ends = [await end(graph, example, CUTS[0])]
         for cut in CUTS[1:]:
             ends.append(ends[-1] if _ends_the_same(ends[-1][0], cut) else await end(graph, example, cut))

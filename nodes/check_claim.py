@@ -10,7 +10,7 @@ from core.words import STOP_WORDS
 from grounding.answers import both_ways, is_yes_or_no
 from grounding.claims import LONGEST_CLAIM, Statement, with_lead_in
 from grounding.conditions import states_condition_as_fact
-from grounding.language import language_of
+from grounding.language import is_english, language_of
 from grounding.quotes import find_quote, find_second_quote, missing_facts
 from models.calibration import expit, logit
 from nodes.concurrency import gather, off_loop
@@ -46,16 +46,18 @@ async def check_claim(
     """Check a claim; return it with its verdict and quote. ``text_size`` is the length of the text that it is from.
 
     If a fact of the claim is in no passage, or no quote fits, the critic is not called. A bare yes or no has no words
-    to compare with a quote: it is judged `beside_the_opposite`, and must reach the threshold ``yes_or_no``.
+    to compare with a quote: it is judged `beside_the_opposite`, and must reach the threshold ``yes_or_no``. What is
+    quoted from a passage in another language than English must reach ``not_english``.
     """
-    is_bare = is_yes_or_no(one.text)
-    if is_bare:
-        thresholds = context.effective_thresholds
-        context = supported_from(max(thresholds.supported, thresholds.yes_or_no), context)
+    is_bare, thresholds = is_yes_or_no(one.text), context.effective_thresholds
     passages, size = evidence.passages, evidence.size + max(text_size, len(one.text))
     ruled = await off_loop(size, quotes_or_reason, one, passages, evidence.question, evidence.elsewhere)
     if isinstance(ruled, str):
         return unsupported(one, ruled)
+    quoted = next(passage["text"] for passage in passages if passage["id"] == ruled[0]["passage"])
+    if is_bare or not await off_loop(size, is_english, quoted):
+        least = thresholds.yes_or_no if is_bare else thresholds.not_english
+        context = supported_from(max(thresholds.supported, least), context)
     asked = _prompt_inputs(one.text, one.context, evidence)
     if is_bare:
         verdict = await beside_the_opposite(one, ruled[0], evidence, services, context)

@@ -63,9 +63,10 @@ class Thresholds(BaseModel, frozen=True, extra="forbid"):
     over a table gives what is asked.
 
     ``supported`` is the least P(full) + P(partial) of a supported claim; at 0 the most probable label decides.
-    ``verified`` replaces it for a claim checked by itself, and ``yes_or_no``, if higher, for a bare yes or no. From a
-    long answer sentences below ``segment`` are left out; if all are below, the best draft is the answer. A claim below
-    ``unconditional`` that leaves out a condition of its passage is only partially supported.
+    ``verified`` replaces it for a claim checked by itself; and, if higher, ``yes_or_no`` for a bare yes or no, and
+    ``not_english`` for a quote in another language. From a long answer sentences below ``segment`` are left out; if all
+    are below, the best draft is the answer. A claim below ``unconditional`` that leaves out a condition of its passage
+    is only partially supported.
 
     ``graded`` is for the probability, estimated from the search, that a passage holds the answer, and ``similar`` for
     its cosine with the question. A passage below either is irrelevant without a call, unless it is the best of the
@@ -85,6 +86,7 @@ class Thresholds(BaseModel, frozen=True, extra="forbid"):
     fits: float = Field(0.5, ge=0, le=1)
     unconditional: float = Field(0.0, ge=0, le=1)
     yes_or_no: float = Field(0.0, ge=0, le=1)
+    not_english: float = Field(0.0, ge=0, le=1)
     segment: float = Field(0.0, ge=0, le=1)
 
 

@@ -71,10 +71,10 @@ def test_verdicts_of_a_run_are_scaled_with_or_without_probabilities_and_the_cut_
     assert after is not None
     wanted = expit(made.slope * logit(1 - before["no support"]) + made.intercept)
     assert 1 - after["no support"] == pytest.approx(wanted)
-    thresholds = made.thresholds(Thresholds(relevant=0.4, supported=0.28, verified=0.3))
+    thresholds = made.thresholds(Thresholds(relevant=0.4, supported=0.28, verified=0.3, segment=0.3, not_english=0.5))
     assert thresholds.supported == pytest.approx(expit(made.slope * logit(CUTS[made.cut]) + made.intercept))
-    assert thresholds.verified == pytest.approx(expit(made.slope * logit(0.3) + made.intercept))
-    assert thresholds.relevant == 0.4
+    assert thresholds.verified == thresholds.segment == pytest.approx(expit(made.slope * logit(0.3) + made.intercept))
+    assert (thresholds.relevant, thresholds.yes_or_no, thresholds.not_english) == (0.4, 0.0, 0.0)
     labels = ("no support", "partially supported", "fully supported")
     bare = [made.fits(Fits()).supported(verdict(label))["probabilities"] for label in labels]
     none, part, full = (1 - (found or {"no support": 1.0})["no support"] for found in bare)

@@ -83,6 +83,17 @@ async def test_a_bare_no_whose_opposite_is_supported_too_is_not(opposite: str, l
     assert claim["verdict"]["label"] == label
 
 
+@pytest.mark.parametrize(
+    ("source", "label"),
+    [("The fee is due when the lease begins.", "fully supported"), ("Die Kosten trägt der Mieter.", "no support")],
+)
+async def test_what_is_quoted_from_another_language_must_be_surer(source: str, label: str) -> None:
+    critic = ScriptedCritic({source: verdict("fully supported", {"fully supported": 0.4, "no support": 0.6})})
+    thresholds = Thresholds(supported=0.3, not_english=0.5)
+    (claim,) = await checked(source, critic, (source,), question="Which?", thresholds=thresholds)
+    assert claim["verdict"]["label"] == label
+
+
 async def test_a_bare_yes_is_quoted_from_the_sentence_that_says_most_of_the_question() -> None:
     critic = ScriptedCritic({"no": "fully supported", "yes": "no support"})
     policy = "Fines are never paid. Costs of a companion are not reimbursed."
