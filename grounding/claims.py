@@ -127,7 +127,7 @@ def _in_context(draft: str) -> list[Statement]:
             introduces = text.endswith((":", "："))
             if introduces:
                 lead_ins.add(line, f"{lead} {text}".strip() if len(lead) <= LONGEST_CLAIM else lead)
-            elif not text.endswith(("?", "？")):
+            elif any(map(str.isalnum, text)) and not text.endswith(("?", "？")):
                 found.append(Statement(text, lead or (subject if refers else ""), start))
             keeps_subject = refers or introduces or line.kind == "code" or INTERJECTION.match(text)
             header, lead, subject = "", "", subject if keeps_subject else text

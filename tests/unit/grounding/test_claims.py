@@ -19,6 +19,7 @@ from grounding.claims import claim_ends, split_claims, statements, with_lead_in
         ("No. It may not. It must stay.", ["No. It may not.", "It must stay."]),
         ("是的。可以养狗。", ["是的。可以养狗。"]),
         ("Yes.", ["Yes."]),
+        ("Go to File → Open... . …", ["Go to File → Open..."]),
         ("Is it blue?", ["Is it blue?"]),
         ("  \n ", []),
         # a list, and what introduces it
