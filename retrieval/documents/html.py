@@ -43,6 +43,8 @@ _NON_TEXT = (
     *("button", "select", "textarea", "dialog", "datalist"),
 )
 _BOILERPLATE = ("nav", "footer", "aside")
+_NAVIGATION = frozenset({"navheader", "navfooter", "nav-panel", "navbar", "navigation", "breadcrumb", "breadcrumbs"})
+_PERMALINKS = ("¶", "#", "🔗", "\uf0c1")  # of headings
 _ARTICLES = ("article", "main")
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 _BLOCKS = (
@@ -192,7 +194,11 @@ def _is_left_out(tag: "Tag", in_article: bool, text_ancestors: Container[int]) -
         return id(tag) not in text_ancestors
     if tag.name == "header":
         return not in_article
-    return tag.name in _BOILERPLATE
+    if tag.name == "a":
+        only = tag.contents[0] if len(tag.contents) == 1 else None
+        return isinstance(only, str) and only in _PERMALINKS
+    named = tag.get("role") == "navigation" or not _NAVIGATION.isdisjoint(tag.get_attribute_list("class"))
+    return named or tag.name in _BOILERPLATE
 
 
 def _is_hidden(tag: "Tag") -> bool:

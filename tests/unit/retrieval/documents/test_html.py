@@ -10,8 +10,9 @@ from tests.unit.retrieval.documents.processor_time import bounded
 PAGE = """<!doctype html><html><head><title>Care &amp; costs</title><style>p{}</style></head><body>
 <nav>Home</nav><header>Site banner</header><main><article><header><h1>Care</h1></header>
 <p>First <b>para</b>graph
-wraps.</p><p>Second.<br>Next line.</p><h2>Costs</h2><p>They are high.</p>
+wraps.</p><p>Second.<br>Next line.</p><h2>Costs<a href="#costs">¶</a></h2><p>They are high.</p>
 <ul><li>one</li><li><p>two</p></li></ul>
+<div class="x navheader">Next <b>page</b></div><p role="navigation">Home</p>
 <table><tr><th>Drug</th><th>Weight</th></tr><tr><td><p>Aspirin</p></td><td>180.16</td></tr></table>
 <pre>a = 1
   b = 2</pre><script>alert(1)</script><!-- comment --><form>Search <input></form></article></main>
