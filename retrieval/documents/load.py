@@ -19,6 +19,7 @@ from retrieval.documents.markdown import front_matter, read_markdown
 from retrieval.documents.pdf import read_pdf
 from retrieval.documents.row_files import read_csv, read_jsonl
 from retrieval.documents.table_cells import with_cells
+from retrieval.documents.wrapped import unwrapped
 
 if TYPE_CHECKING:
     from langchain_core.documents import Document
@@ -44,14 +45,14 @@ LARGEST = 200_000_000  # bytes: parsing needs several copies in memory
 
 
 def _markdown(data: bytes) -> Loaded:
-    plain = _text_of(data)
+    plain = unwrapped(_text_of(data))
     text, title, headings = read_markdown(plain)
     return with_cells(Loaded.of(text, headings, front_matter_date(plain), title))
 
 
 def _plain(data: bytes, find: Callable[[str], Iterable[Heading]] = lambda text: ()) -> Loaded:
     """Read plain text, in which ``find`` finds the headings."""
-    text = _text_of(data)
+    text = unwrapped(_text_of(data))
     return Loaded.of(text, list(find(text)))
 
 
