@@ -78,7 +78,7 @@ _READERS: dict[str, Callable[[bytes], Loaded]] = {
         (".html", ".htm", ".xhtml"), lambda data: with_cells(read_html(decode(data, declared_encoding(data))))
     ),
     **dict.fromkeys((".md", ".markdown", ".mkd"), _markdown),
-    **dict.fromkeys((".txt", ".text", ".log"), _plain),
+    ".log": _plain,
     **{suffix: partial(_plain, find=find) for suffix, find in BY_SUFFIX.items()},
 }
 SUFFIXES = frozenset(_READERS)

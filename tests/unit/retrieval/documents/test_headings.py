@@ -47,6 +47,37 @@ def test_markdown_has_atx_and_setext_headings_outside_of_code_and_the_title_of_i
     assert headings("a.md", MARKDOWN) == ("Error C2001", found)
 
 
+LONG = "The tenant mends what costs less than a hundred euros, and tells the landlord of the rest."
+TEXT = f"""
+   The lease
+
+1. Parties
+
+Ann and Bo.
+
+2. Rent.
+
+  2.1. Amount
+  -----------
+
+  {LONG}
+
+Notice of defects
+
+{LONG}
+
+ 1. Keys
+
+ 2. {LONG}
+
+Garden fence
+
+Fire doors
+
+Please read all.
+
+{LONG}
+"""
 RST = "Title\n=====\n\nPart\n----\nText.\n\n=====\n Over\n=====\n\n----\n"
 
 
@@ -59,6 +90,16 @@ RST = "Title\n=====\n\nPart\n----\nText.\n\n=====\n Over\n=====\n\n----\n"
         ("a.adoc", "= Doc\n\n== Part\n----\n== listing\n----\n=== Sub\n", "Doc", [("Doc", 1), ("Part", 2), ("Sub", 3)]),
         ("a.org", "* Top\n#+begin_src sh\n* no\n#+end_src\n** Sub\n*bold*\n", "Top", [("Top", 1), ("Sub", 2)]),
         ("a.txt", "# A comment\n\nTitle\n=====\n", "", []),
+        (
+            "a.txt",
+            TEXT,
+            "The lease",
+            [("The lease", 1), ("1. Parties", 2), ("2. Rent.", 2), ("2.1. Amount", 3), ("Notice of defects", 2)],
+        ),
+        ("a.txt", "The lease ends.\nText\n", "", []),
+        ("a.txt", "From: me\nText\n", "", []),
+        ("a.txt", f"{'long ' * 25}\nText\n", "", []),
+        ("a.log", "The server\n", "", []),
     ],
 )  # fmt: skip
 def test_each_format_has_the_headings_that_it_marks(
