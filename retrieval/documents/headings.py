@@ -17,7 +17,9 @@ _MARKUP = re.compile(r"[`*]+|\{#[^{}]*\}$|[ \t]#+$")
 _NO_TITLE = re.compile(r"(?i)(?:untitled|document ?\d*|microsoft (?:word|powerpoint) - .*|.*\.[a-z]{2,4})$")
 _ENDS = ".!?:;,…。！？：；，、"
 _FIRST_LINE = re.compile(rf"\s*+((?![\w-]+:)[“„«‘'\"]?[^\W\d_]{{2}}[^\n]{{1,97}}?(?<![{_ENDS}]))[ \t]*(?=\n)")
-_LINE_ALONE = re.compile(r"(?<=\n\n)[ \t]*([\w§][^\n]{2,78}[^\s])[ \t]*(?:\n[ \t]*[-=~]{3,}[ \t]*)?\n\n+(?=[ \t]*(\S[^\n]*))")
+_LINE_ALONE = re.compile(
+    r"(?<=\n\n)[ \t]*([\w§][^\n]{2,78}[^\s])[ \t]*(\n[ \t]*[-=~]{3,}[ \t]*)?(\n++)(?=[ \t]*(\S[^\n]*))"
+)
 _NUMBER = re.compile(r"^[ \t]*((?:§ ?)?(\d{1,3}(?:\.\d{1,3})*)[.)]?[ \t]+[^\W\d_])", re.M)
 _PARAGRAPH = 80  # characters of the line below a heading without a number
 _WORD_CHARACTER = re.compile(r"\w")
@@ -137,23 +139,28 @@ def lines_with_starts(text: str) -> Iterator[tuple[int, str]]:
 
 
 def text_headings(text: str) -> list[Heading]:
-    """Return the headings of a plain text: its first line, at level 1, and short lines between blank lines.
+    """Return the headings of a plain text: its first line, at level 1, and short lines that are set apart.
 
-    A line with a section's number has the level of the number, 3 for 3.2. It is no heading if the section below it, or
-    the next one in its column, has no line of its own: then it is an item of a list. A line without a number has the
-    level 2; it ends no sentence, and has a paragraph below it.
+    These have a blank line above and, unless they are in capitals, a blank line or a rule below. A line with a
+    section's number has the level of the number, 3 for 3.2. It is no heading if the section below it, or the next one
+    in its column, has no line of its own: then it is an item of a list. A line without a number has the level 2; it
+    ends no sentence, and has a paragraph below it.
     """
     first = _FIRST_LINE.match(text)
-    alone = {one.start(1): one for one in _LINE_ALONE.finditer(text, first.end() if first else 0)}
+    alone = {
+        one.start(1): one
+        for one in _LINE_ALONE.finditer(text, first.end() if first else 0)
+        if one[2] or len(one[3]) > 1 or one[1].isupper()
+    }
     found = {first.start(1): Heading(*first.span(1), 1)} if first else {}
     for start, one in alone.items():
-        if one[1][0].isalpha() and one[1][-1] not in _ENDS and "://" not in one[1] and len(one[2]) >= _PARAGRAPH:
+        if one[1][0].isalpha() and one[1][-1] not in _ENDS and "://" not in one[1] and len(one[4]) >= _PARAGRAPH:
             found[start] = Heading(*one.span(1), 2)
     before: dict[tuple[int, int], int] = {}  # where the last number stands, by column and depth
     for number in _NUMBER.finditer(text):
         start, depth = number.start(1), number[2].count(".") + 1
         place = start - text.rfind("\n", 0, start), depth
-        below = _NUMBER.match(alone[start][2]) if start in alone else None
+        below = _NUMBER.match(alone[start][4]) if start in alone else None
         if start in alone and not (below and below[2].count(".") + 1 == depth):
             found[start] = Heading(*alone[start].span(1), depth + 1)
         elif place in before:

@@ -3,7 +3,7 @@
 import re
 from statistics import quantiles
 
-NARROWEST, WIDEST = 50, 120  # characters of a full line: shorter lines are lists or verse, longer ones not wrapped
+NARROWEST, WIDEST = 50, 140  # characters of a full line: shorter lines are lists or verse, longer ones not wrapped
 LEAST_BREAKS = 3
 SHARE = 0.5  # of the breaks at which the next word did not fit; of a full line that one before a small letter has
 # What begins no line that continues another: marks of lists, tables, quotes, headings and code; times of a log; labels.

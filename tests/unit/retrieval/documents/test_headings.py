@@ -74,6 +74,9 @@ Garden fence
 
 Fire doors
 
+NOTICES
+{LONG}
+
 Please read all.
 
 {LONG}
@@ -94,7 +97,10 @@ RST = "Title\n=====\n\nPart\n----\nText.\n\n=====\n Over\n=====\n\n----\n"
             "a.txt",
             TEXT,
             "The lease",
-            [("The lease", 1), ("1. Parties", 2), ("2. Rent.", 2), ("2.1. Amount", 3), ("Notice of defects", 2)],
+            [
+                *(("The lease", 1), ("1. Parties", 2), ("2. Rent.", 2), ("2.1. Amount", 3)),
+                *(("Notice of defects", 2), ("NOTICES", 2)),
+            ],
         ),
         ("a.txt", "The lease ends.\nText\n", "", []),
         ("a.txt", "From: me\nText\n", "", []),
