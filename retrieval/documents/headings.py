@@ -18,7 +18,7 @@ _NO_TITLE = re.compile(r"(?i)(?:untitled|document ?\d*|microsoft (?:word|powerpo
 _ENDS = ".!?:;,…。！？：；，、"
 _FIRST_LINE = re.compile(rf"\s*+((?![\w-]+:)[“„«‘'\"]?[^\W\d_]{{2}}[^\n]{{1,97}}?(?<![{_ENDS}]))[ \t]*(?=\n)")
 _LINE_ALONE = re.compile(
-    r"(?<=\n\n)[ \t]*([\w§][^\n]{2,78}[^\s])[ \t]*(\n[ \t]*[-=~]{3,}[ \t]*)?(\n++)(?=[ \t]*(\S[^\n]*))"
+    r"(?<=\n\n)[ \t]*([\w§][^\n]{2,78}[^\s])[ \t]*(\n[ \t]*[-=~]{3,}[ \t]*)?(\n++)(?=([ \t]*\S[^\n]*))"
 )
 _NUMBER = re.compile(r"^[ \t]*((?:§ ?)?(\d{1,3}(?:\.\d{1,3})*)[.)]?[ \t]+[^\W\d_])", re.M)
 _PARAGRAPH = 80  # characters of the line below a heading without a number
@@ -159,9 +159,9 @@ def text_headings(text: str) -> list[Heading]:
     before: dict[tuple[int, int], int] = {}  # where the last number stands, by column and depth
     for number in _NUMBER.finditer(text):
         start, depth = number.start(1), number[2].count(".") + 1
-        place = start - text.rfind("\n", 0, start), depth
+        place = start - text.rfind("\n", 0, start) - 1, depth
         below = _NUMBER.match(alone[start][4]) if start in alone else None
-        if start in alone and not (below and below[2].count(".") + 1 == depth):
+        if start in alone and not (below and (below.start(1), below[2].count(".") + 1) == place):
             found[start] = Heading(*alone[start].span(1), depth + 1)
         elif place in before:
             found.pop(before[place], None)

@@ -68,13 +68,29 @@ Notice of defects
 
  1. Keys
 
- 2. {LONG}
+ 2. Doors
+
+ 3. {LONG}
+
+  4. Insurance
+
+Nobody must insure.
+
+  5. {LONG}
+
+3. Duties
+
+   1. {LONG}
 
 Garden fence
 
 Fire doors
 
 NOTICES
+{LONG}
+
+https://lease.example/notes
+
 {LONG}
 
 Please read all.
@@ -99,7 +115,7 @@ RST = "Title\n=====\n\nPart\n----\nText.\n\n=====\n Over\n=====\n\n----\n"
             "The lease",
             [
                 *(("The lease", 1), ("1. Parties", 2), ("2. Rent.", 2), ("2.1. Amount", 3)),
-                *(("Notice of defects", 2), ("NOTICES", 2)),
+                *(("Notice of defects", 2), ("3. Duties", 2), ("NOTICES", 2)),
             ],
         ),
         ("a.txt", "The lease ends.\nText\n", "", []),

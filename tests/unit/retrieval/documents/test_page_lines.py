@@ -45,6 +45,7 @@ def test_contents_are_left_out_with_heads_that_they_name() -> None:
         [CONTENTS.replace("Contents", "Drinks"), "Ask for our cakes."],  # prices: nothing more is said of them
         [f"{text}\n{number}" for number, text in enumerate(TEXTS[:4], 3)],  # too few to tell
         [f"{text}\n{number}" for text, number in zip(TEXTS, (1, 2, 9, 4, 7, 30), strict=True)],
+        [*(f"{number} Steps\nDo it." for number in range(1, 6)), *["Pause."] * 11],  # not on a third of the pages
         ["1", "2", "3", "4", "5"],  # nothing else
     ],
 )

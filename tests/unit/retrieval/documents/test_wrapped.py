@@ -42,6 +42,17 @@ def test_other_lines_stay(kept: str) -> None:
     assert unwrapped(f"{kept}\n\n{WRAPPED}").startswith(kept)
 
 
+def test_a_list_of_lines_is_not_joined() -> None:
+    names = (
+        "Ann",
+        "Bo and the whole family of her sister from Quay Street",
+        "Cy",
+        "Di, who has the garden flat since May",
+    )
+    text = "".join(f"Tenant {name}\n" for name in names * 3)
+    assert unwrapped(text) == text
+
+
 @pytest.mark.parametrize("name", ["lease.txt", "lease.md"])
 def test_texts_and_markdown_are_unwrapped(name: str) -> None:
     (section,) = parse_document(Path(name), f"# Damage\n\n{WRAPPED}\n".encode()).sections
