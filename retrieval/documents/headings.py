@@ -18,7 +18,8 @@ _NO_TITLE = re.compile(r"(?i)(?:untitled|document ?\d*|microsoft (?:word|powerpo
 _ENDS = ".!?:;,…。！？：；，、"
 _FIRST_LINE = re.compile(rf"\s*+((?![\w-]+:)[“„«‘'\"]?[^\W\d_]{{2}}[^\n]{{1,97}}?(?<![{_ENDS}]))[ \t]*(?=\n)")
 _LINE_ALONE = re.compile(
-    r"(?<=\n\n)[ \t]*([\w§][^\n]{2,78}[^\s])[ \t]*(\n[ \t]*[-=~]{3,}[ \t]*)?(\n++)(?=([ \t]*\S[^\n]*))"
+    r"(?<=\n\n)[ \t]*(?P<line>[\w§][^\n]{2,78}[^\s])[ \t]*(?P<rule>\n[ \t]*[-=~]{3,}[ \t]*)?"
+    r"(?P<blank>\n++)(?=(?P<below>[ \t]*\S[^\n]*))"
 )
 _NUMBER = re.compile(r"^[ \t]*((?:§ ?)?(\d{1,3}(?:\.\d{1,3})*)[.)]?[ \t]+[^\W\d_])", re.M)
 _PARAGRAPH = 80  # characters of the line below a heading without a number
@@ -148,21 +149,22 @@ def text_headings(text: str) -> list[Heading]:
     """
     first = _FIRST_LINE.match(text)
     alone = {
-        one.start(1): one
+        one.start("line"): one
         for one in _LINE_ALONE.finditer(text, first.end() if first else 0)
-        if one[2] or len(one[3]) > 1 or one[1].isupper()
+        if one["rule"] or len(one["blank"]) > 1 or one["line"].isupper()
     }
     found = {first.start(1): Heading(*first.span(1), 1)} if first else {}
     for start, one in alone.items():
-        if one[1][0].isalpha() and one[1][-1] not in _ENDS and "://" not in one[1] and len(one[4]) >= _PARAGRAPH:
-            found[start] = Heading(*one.span(1), 2)
+        line = one["line"]
+        if line[0].isalpha() and line[-1] not in _ENDS and "://" not in line and len(one["below"]) >= _PARAGRAPH:
+            found[start] = Heading(*one.span("line"), 2)
     before: dict[tuple[int, int], int] = {}  # where the last number stands, by column and depth
     for number in _NUMBER.finditer(text):
         start, depth = number.start(1), number[2].count(".") + 1
         place = start - text.rfind("\n", 0, start) - 1, depth
-        below = _NUMBER.match(alone[start][4]) if start in alone else None
+        below = _NUMBER.match(alone[start]["below"]) if start in alone else None
         if start in alone and not (below and (below.start(1), below[2].count(".") + 1) == place):
-            found[start] = Heading(*alone[start].span(1), depth + 1)
+            found[start] = Heading(*alone[start].span("line"), min(depth + 1, DEEPEST))
         elif place in before:
             found.pop(before[place], None)
         before[place] = start

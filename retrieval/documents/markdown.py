@@ -31,7 +31,7 @@ def read_markdown(text: str) -> tuple[str, str, list[Heading]]:
     return text, title, list(_headings(text))
 
 
-def _prose_lines(text: str) -> Iterator[tuple[int, str, bool]]:
+def prose_lines(text: str) -> Iterator[tuple[int, str, bool]]:
     """Yield each line's start, the line, and whether it is prose: not front matter, code or a comment."""
     match = _FRONT_MATTER.match(text[:25_000])
     begin = match.end() if match else 0
@@ -57,7 +57,7 @@ def _prose_lines(text: str) -> Iterator[tuple[int, str, bool]]:
 def _headings(text: str) -> Iterator[Heading]:
     """Yield ATX and setext headings; of a setext heading of several lines only the last line counts."""
     above: tuple[int, str] | None = None  # the last line of a paragraph
-    for start, line, is_prose in _prose_lines(text):
+    for start, line, is_prose in prose_lines(text):
         mark = _ATX.match(line) if is_prose else None
         if mark and line[mark.end() :].strip(" \t#"):
             yield Heading(start + mark.end(), start + len(line.rstrip()), len(mark[1]))
@@ -74,7 +74,7 @@ def _with_names(text: str) -> str:
     """Return the text with the column names of each table before its cells, instead of in a header row."""
     if "|" not in text:
         return text
-    lines = list(_prose_lines(text))
+    lines = list(prose_lines(text))
     done: list[str] = []
     index = added = 0
     while index < len(lines):

@@ -11,7 +11,7 @@ EDGES = (0, -1)  # the first and the last line of a page
 _NUMBER = re.compile(r"\A(\d{1,4})(?=\s|\Z)|(?<!\S)(\d{1,4})(?: ?(?:/|of|von|de|sur) ?\d{1,4})?\Z")
 
 
-def text_lines(pages: Sequence[str]) -> list[str]:
+def body_text(pages: Sequence[str]) -> list[str]:
     """Return the pages without their numbers, the running heads beside these, and the contents.
 
     If nothing would be left, the pages are returned as they are.
@@ -23,12 +23,13 @@ def text_lines(pages: Sequence[str]) -> list[str]:
         lines = [[line for line in page if not _title_of(line)] for page in lines]
     else:
         titles = set()
-    steps = Counter(step for index, page in enumerate(lines) for step, *_ in _numbers(page, index))
+    numbers = [list(_numbers(page, index)) for index, page in enumerate(lines)]
+    steps = Counter(step for page in numbers for step, *_ in page)
     least = max(LEAST_PAGES, len(pages) / 3)
-    numbered = [[one for one in _numbers(page, index) if steps[one[0]] >= least] for index, page in enumerate(lines)]
+    numbered = [[one for one in page if steps[one[0]] >= least] for page in numbers]
     beside = Counter(_words(rest) for page in numbered for *_, rest in page)
-    for page, numbers in zip(lines, numbered, strict=True):
-        for _, edge, rest in numbers:
+    for page, own in zip(lines, numbered, strict=True):
+        for _, edge, rest in own:
             page[edge] = "" if beside[_words(rest)] > 1 or _words(rest) in titles else rest
     kept = ["\n".join(page).strip() for page in lines]
     return kept if any(kept) else list(pages)

@@ -13,7 +13,7 @@ from core.text import clean
 from retrieval.documents.decode import numbered, stated_day
 from retrieval.documents.headings import stated_title
 from retrieval.documents.loaded import Loaded, Section
-from retrieval.documents.page_lines import text_lines
+from retrieval.documents.page_lines import body_text
 
 
 @dataclass
@@ -188,7 +188,7 @@ def read_pdf(data: bytes) -> Loaded:
     if not any(texts):
         raise NoTextError("has no text layer: run OCR on it, for example ocrmypdf, and index the result")
     note = f"{numbered('page', pages.broken)} cannot be read" if pages.broken else ""
-    sections = [Section(text, page=number) for number, text in enumerate(unwrap(text_lines(texts)), 1) if text]
+    sections = [Section(text, page=number) for number, text in enumerate(unwrap(body_text(texts)), 1) if text]
     return Loaded(sections, note, pages.date, pages.title)
 
 

@@ -118,6 +118,7 @@ RST = "Title\n=====\n\nPart\n----\nText.\n\n=====\n Over\n=====\n\n----\n"
                 *(("Notice of defects", 2), ("3. Duties", 2), ("NOTICES", 2)),
             ],
         ),
+        ("a.txt", "\n\n1.1.1.1.1.1.1.1.1 Keys\n\nText", "1.1.1.1.1.1.1.1.1 Keys", [("1.1.1.1.1.1.1.1.1 Keys", 9)]),
         ("a.txt", "The lease ends.\nText\n", "", []),
         ("a.txt", "From: me\nText\n", "", []),
         ("a.txt", f"{'long ' * 25}\nText\n", "", []),

@@ -1,6 +1,6 @@
 import pytest
 
-from retrieval.documents.page_lines import text_lines
+from retrieval.documents.page_lines import body_text
 
 HEADS = ("2.1. Fees", "Notice", "Repairs", "Repairs", "Repairs", "Repairs")
 TEXTS = ("The fee is 30 euros.", "Give notice by 3 May.", "Walls.", "Roof.", "The lift is mended in 2024", "End.")
@@ -22,7 +22,7 @@ def test_page_numbers_and_the_heads_of_several_pages_beside_them_are_left_out(li
         f"{text}\n{line.format(head=head, number=number)}"
         for number, (text, head) in enumerate(zip(TEXTS, HEADS, strict=True), 3)
     ]
-    lines = text_lines(pages)
+    lines = body_text(pages)
     assert lines[1] == f"{TEXTS[1]}\n{left}".strip()
     assert lines[4].startswith("The lift is mended in 2024")
     assert "Repairs" not in lines[4]
@@ -30,7 +30,7 @@ def test_page_numbers_and_the_heads_of_several_pages_beside_them_are_left_out(li
 
 def test_contents_are_left_out_with_heads_that_they_name() -> None:
     body = [f"{head}\n{text}\n{head} {number}" for number, (text, head) in enumerate(zip(TEXTS, HEADS, strict=True), 3)]
-    lines = text_lines([CONTENTS, "Of this house.", *body])
+    lines = body_text([CONTENTS, "Of this house.", *body])
     assert lines[:4] == [
         "Contents",
         "Of this house.",
@@ -50,4 +50,4 @@ def test_contents_are_left_out_with_heads_that_they_name() -> None:
     ],
 )
 def test_other_lines_stay(pages: list[str]) -> None:
-    assert text_lines(pages) == pages
+    assert body_text(pages) == pages

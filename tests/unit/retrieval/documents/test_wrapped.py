@@ -35,6 +35,8 @@ def test_lines_that_were_wrapped_are_joined(text: str, lines: list[str]) -> None
         "".join(f"2026-11-29 10:0{index} the server answered a question in {index} seconds\n" for index in range(9)),
         "".join(f"clause-{index}: the tenant mends what costs less than {index}00 euros\n" for index in range(9)),
         "".join(f"{word} of the Tenant\n" for word in ("Duties", "Rights", "Visitors", "Keys and locks") * 5),
+        "Flat | Rent of a month\n--- | ---\n" + "a flat with a garden and a cellar | 700 euros for a month\n" * 4,
+        "    selfrag index contracts notes.md\n    selfrag ask When does it end\n" * 2,
         WRAPPED.replace("and\n", "and\\\n").replace("14\n", "14  \n").replace("has\n", "has  \n"),
     ],
 )
