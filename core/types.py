@@ -107,7 +107,7 @@ class Subject(TypedDict):
 class TableFound(TypedDict):
     """A table of which a search found rows; ``source`` is its document, ``number`` its number in the document.
 
-    ``is_best`` is true if at least half of the passages, or the best one, are its rows: it is then queried before grading.
+    ``is_best`` is true if its rows are the best passage or at least half of all: it is then queried before grading.
     """
 
     source: str
