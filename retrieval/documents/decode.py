@@ -138,7 +138,7 @@ MOST_ADDED = 20_000_000  # characters that column names may add to a file; with 
 
 def column_name(text: str) -> str:
     """Return the name of a column, shortened if it is long, and without the separators ``: `` and `` | `` in it."""
-    plain = shortened_in_the_middle(plain_title(text), LONGEST_NAME)
+    plain = shortened_in_the_middle(plain_title(text).rstrip(" :"), LONGEST_NAME)
     return plain.replace(AFTER_NAME, " ").replace(BETWEEN_CELLS, " ")
 
 

@@ -10,7 +10,8 @@ from xml.etree.ElementTree import Element, ParseError, SubElement, TreeBuilder, 
 
 from core.text import clean
 from retrieval.documents.decode import stated_day
-from retrieval.documents.headings import stated_title
+from retrieval.documents.docx_numbers import Numbers, local_name, value_of
+from retrieval.documents.headings import first_line, stated_title
 from retrieval.documents.html import read_html
 from retrieval.documents.loaded import Loaded
 
@@ -61,24 +62,27 @@ def parts_of(data: bytes) -> dict[str, Element]:
         raise ValueError(_DAMAGED) from error
     if roots is None:
         raise ValueError("unpacks to more than can be read: split it into smaller files")
-    if not any(_local(root) == "document" for root in roots.values()):
+    if not any(local_name(root) == "document" for root in roots.values()):
         raise ValueError("holds no Word document: save it as DOCX")
     return roots
 
 
 def text_only(parts: Mapping[str, Element]) -> io.BytesIO:
-    """Return a DOCX of the parts without hidden text and pictures.
+    """Return a DOCX of the parts without hidden text and pictures, and with the numbers of its paragraphs.
 
     Raises ``RecursionError`` when fields are nested too deep.
     """
     hidden = _hidden_styles(parts.values())
+    numbers = Numbers(parts)
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as archive:
         for name, root in parts.items():
-            if _local(root) in ("document", "footnotes", "endnotes", "comments"):
+            if local_name(root) in ("document", "footnotes", "endnotes", "comments"):
                 _drop_hidden(root, hidden)
                 _check_fields(root)
                 _mark_header_rows(root)
+                numbers.write(root)
+                _drop_headings_in_tables(root)
             archive.writestr(name, tostring(root))
     out.seek(0)
     return out
@@ -112,10 +116,10 @@ def _hidden_styles(roots: Iterable[Element]) -> frozenset[str]:
     own: dict[str, bool | None] = {}
     base: dict[str, str] = {}
     for root in roots:
-        for style in root.findall("{*}style") if _local(root) == "styles" else ():
-            name = _value(style, "styleId")
+        for style in root.findall("{*}style") if local_name(root) == "styles" else ():
+            name = value_of(style, "styleId")
             own[name] = _hides(style.find("{*}rPr"))
-            base[name] = _value(style.find("{*}basedOn"))
+            base[name] = value_of(style.find("{*}basedOn"))
     hidden: dict[str, bool] = {}
     for name in own:
         inheriting: dict[str, None] = {}
@@ -134,7 +138,7 @@ def _drop_hidden(root: Element, hidden_styles: frozenset[str]) -> None:
         parent, hidden = stack.pop()
         kept = []
         for child in parent:
-            name = _local(child)
+            name = local_name(child)
             if name in _PICTURES or (name == "r" and _is_hidden(child, hidden, hidden_styles)):
                 continue
             if name == "oMath":
@@ -142,7 +146,7 @@ def _drop_hidden(root: Element, hidden_styles: frozenset[str]) -> None:
             elif name in _RENAMED:
                 child.tag = child.tag.replace(name, _RENAMED[name])
             kept.append(child)
-            style = _value(child.find("{*}pPr/{*}pStyle")) if name == "p" else ""
+            style = value_of(child.find("{*}pPr/{*}pStyle")) if name == "p" else ""
             stack.append((child, style in hidden_styles if name == "p" else hidden))
         parent[:] = kept
 
@@ -150,13 +154,13 @@ def _drop_hidden(root: Element, hidden_styles: frozenset[str]) -> None:
 def _mark_header_rows(root: Element) -> None:
     """Mark the first row of each table as a header row (``tblHeader``) if the table's style sets that row apart."""
     for table in root.iter():
-        properties = table.find("{*}tblPr") if _local(table) == "tbl" else None
+        properties = table.find("{*}tblPr") if local_name(table) == "tbl" else None
         row = table.find("{*}tr")
-        if properties is None or row is None or _value(properties.find("{*}tblStyle")) in _PLAIN_TABLES:
+        if properties is None or row is None or value_of(properties.find("{*}tblStyle")) in _PLAIN_TABLES:
             continue
         look = properties.find("{*}tblLook")
-        flags = _value(look)
-        if _value(look, "firstRow") in _ON or (_HEXADECIMAL.fullmatch(flags) and int(flags, 16) & _FIRST_ROW):
+        flags = value_of(look)
+        if value_of(look, "firstRow") in _ON or (_HEXADECIMAL.fullmatch(flags) and int(flags, 16) & _FIRST_ROW):
             marked = row.find("{*}trPr")
             if marked is None:
                 marked = Element(row.tag + "Pr")
@@ -164,10 +168,18 @@ def _mark_header_rows(root: Element) -> None:
             SubElement(marked, row.tag[:-2] + "tblHeader")
 
 
+def _drop_headings_in_tables(root: Element) -> None:
+    """Remove the styles of paragraphs in rows of several cells: what is a heading there has no text below it."""
+    for row in root.iter():
+        if local_name(row) == "tr" and len(row.findall("{*}tc")) > 1:
+            for properties in row.findall("{*}tc/{*}p/{*}pPr"):
+                properties[:] = [one for one in properties if local_name(one) != "pStyle"]
+
+
 def _check_fields(root: Element) -> None:
     depth = 0
     for mark in root.iter():
-        kind = _value(mark, "fldCharType") if mark.tag.endswith("}fldChar") else ""
+        kind = value_of(mark, "fldCharType") if mark.tag.endswith("}fldChar") else ""
         depth += (kind == "begin") - (kind == "end" and depth > 0)
         if depth > _FIELDS:
             raise RecursionError
@@ -180,36 +192,25 @@ def _is_hidden(run: Element, hidden: bool, hidden_styles: frozenset[str]) -> boo
     own = _hides(properties)
     if own is not None:
         return own
-    return hidden or _value(properties.find("{*}rStyle")) in hidden_styles
+    return hidden or value_of(properties.find("{*}rStyle")) in hidden_styles
 
 
 def _hides(properties: Element | None) -> bool | None:
     """Return whether text properties hide the text; None when they leave that to the style."""
     if properties is None:
         return None
-    size = _value(properties.find("{*}sz"))
+    size = value_of(properties.find("{*}sz"))
     if size.isdecimal() and int(size) <= _TINY:
         return True
     vanish = properties.find("{*}vanish")
-    return None if vanish is None else _value(vanish) not in ("0", "false", "off")
+    return None if vanish is None else value_of(vanish) not in ("0", "false", "off")
 
 
 def _formula(math: Element) -> Element:
     run = Element("{http://schemas.openxmlformats.org/wordprocessingml/2006/main}r")
     text = SubElement(run, run.tag[:-1] + "t")
-    text.text = "".join(part.text or "" for part in math.iter() if _local(part) == "t")
+    text.text = "".join(part.text or "" for part in math.iter() if local_name(part) == "t")
     return run
-
-
-def _local(element: Element) -> str:
-    return element.tag.rpartition("}")[2]
-
-
-def _value(element: Element | None, name: str = "val") -> str:
-    """Return an attribute's value in any namespace: Word and strict Open XML use different ones."""
-    if element is None:
-        return ""
-    return next((value for key, value in element.items() if key.rpartition("}")[2] == name), "")
 
 
 _STYLES = """
@@ -244,4 +245,5 @@ def read_docx(data: bytes) -> Loaded:
     found = read_html(_NOTE.sub(lambda match: f"{match[1]}[{next(count)}] ", _BACK.sub("", page)))
     core = parts.get("docProps/core.xml", Element("core"))
     title, *days = (core.findtext("{*}" + name) for name in ("title", "modified", "created"))
-    return replace(found, title=found.title or stated_title(clean(title or "")), date=stated_day(*days))
+    titles = (found.title, stated_title(clean(title or "")), *(first_line(one.text) for one in found.sections))
+    return replace(found, title=next(filter(None, titles), ""), date=stated_day(*days))

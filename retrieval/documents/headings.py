@@ -22,6 +22,7 @@ _LINE_ALONE = re.compile(
     r"(?P<blank>\n++)(?=(?P<below>[ \t]*\S[^\n]*))"
 )
 _NUMBER = re.compile(r"^[ \t]*((?:§ ?)?(\d{1,3}(?:\.\d{1,3})*)[.)]?[ \t]+[^\W\d_])", re.M)
+_BEGINNING = 1_000  # characters, among which a document's title stands
 _PARAGRAPH = 80  # characters of the line below a heading without a number
 _WORD_CHARACTER = re.compile(r"\w")
 
@@ -55,9 +56,16 @@ def stated_title(text: str | None) -> str:
 
 
 def first_title(text: str, headings: Sequence[Heading]) -> str:
-    """Return the first heading of the highest level: the title of a document that states none elsewhere."""
+    """Return the first heading of the highest level, if it is at the beginning: the title where none is stated."""
     highest = min((one.level for one in headings), default=0)
-    return next((plain_title(text[one.start : one.end]) for one in headings if one.level == highest), "")
+    titles = (one for one in headings if one.level == highest and one.start <= _BEGINNING)
+    return next((plain_title(text[one.start : one.end]) for one in titles), "")
+
+
+def first_line(text: str) -> str:
+    """Return the first line, if it can be a title; else \"\"."""
+    line = _FIRST_LINE.match(text)
+    return plain_title(line[1]) if line else ""
 
 
 class Outline:

@@ -6,8 +6,10 @@ from collections.abc import Container, Iterator
 from typing import TYPE_CHECKING
 
 from core.text import clean
+from retrieval.documents.bold_headings import LONGEST, with_bold
 from retrieval.documents.decode import stated_day
 from retrieval.documents.headings import Heading, plain_title
+from retrieval.documents.html_pages import join_pages
 from retrieval.documents.html_tables import CELLS, ColumnNames
 from retrieval.documents.loaded import Loaded
 
@@ -55,12 +57,17 @@ _ITEMS = ("li", "dt", "dd", "tr", "caption", "summary", "legend")
 # Layout marks: control characters, which cleaning removes from the page's own strings.
 _LINE, _BLOCK, _KEPT = "\x01", "\x02", "\x03"
 _CELL_END, _ITEM, _ITEM_END, _HEADING_END = "\x04", "\x05", "\x06", "\x07"
+_BOLD, _BOLD_END = "\x15", "\x16"  # outside the tags in which bold makes no heading
+_APART = (*CELLS, "li", "dd", "pre", "caption", "figcaption", *_HEADINGS)
+_BOLD_STYLE = re.compile(r"font-weight\s*:\s*(?:bold|[6-9]00)", re.I)
 _CELL_LINE = "\x14"  # for lines and blocks within a table cell, as a row stays on one line
+_SHORT = 80  # characters: a longer heading does not end a sentence
 _MAIN = 0.3  # share of the page's text that its main part must have to be used alone
 _SPACE = re.compile(r"\s+")
 # Where headings of the levels 1 to 6 begin; each stands beside a mark of a block, and so changes no layout.
 _LEVELS = dict(zip(_HEADINGS, "\x0e\x0f\x10\x11\x12\x13", strict=True))
-_RUN = re.compile(r"([\x01\x02\x04-\x07\x0e-\x14][\x01\x02\x04-\x07\x0e-\x14\s]*)")
+_RUN = re.compile(r"([\x01\x02\x04-\x07\x0e-\x14][\x01\x02\x04-\x07\x0e-\x16\s]*)")
+_BOLDS = re.compile(r"([\x15\x16])")
 _EXPONENT = re.compile(r"[-+−]?[0-9]{1,3}")
 _RAISED = str.maketrans("0123456789-+−", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺⁻")
 _MARKS = {
@@ -118,6 +125,7 @@ def read_html(text: str) -> Loaded:
 
 def _body(page: "Tag") -> tuple[str, list[Heading]]:
     """Return the text and headings of the page's main part, or of the whole page if that part is too small."""
+    join_pages(page)
     names = ColumnNames(page, lambda cell: _lay_out("".join(_pieces(cell)))[0], _is_hidden)
     whole = _lay_out("".join(_pieces(page, names)))
     main = _main_part(page)
@@ -140,7 +148,7 @@ def _pieces(page: "Tag", names: ColumnNames | None = None) -> Iterator[str]:
     from bs4.element import NavigableString, PreformattedString
 
     text_ancestors = _text_ancestors(page)
-    preformatted, in_article, raised, name, in_cell = 0, int(page.name in _ARTICLES), 0, "", False
+    preformatted, in_article, raised, apart, name, in_cell = 0, int(page.name in _ARTICLES), 0, 0, "", False
     open_tags: list[tuple[Tag, Iterator[PageElement]]] = [(page, iter(page.contents))]
     while open_tags:
         tag, children = open_tags[-1]
@@ -152,6 +160,9 @@ def _pieces(page: "Tag", names: ColumnNames | None = None) -> Iterator[str]:
             if tag.name in CELLS:
                 name, in_cell = "", False
             yield _CELL_LINE if in_cell and tag.name in _MARKS else _MARKS.get(tag.name, ("", ""))[1]
+            apart -= tag.name in _APART
+            if names and not apart and _is_bold(tag):
+                yield _BOLD_END
             open_tags.pop()
         elif isinstance(child, Tag):
             if not _is_left_out(child, in_article > 0, text_ancestors) and not (
@@ -160,7 +171,12 @@ def _pieces(page: "Tag", names: ColumnNames | None = None) -> Iterator[str]:
                 preformatted += child.name == "pre"
                 in_article += child.name in _ARTICLES
                 raised += child.name == "sup"
+                if names and not apart and _is_bold(child):
+                    yield _BOLD
+                apart += child.name in _APART
                 yield _CELL_LINE if in_cell and child.name in _MARKS else _MARKS.get(child.name, ("", ""))[0]
+                if child.name == "input" and child.get("type") == "checkbox":
+                    yield "☒ " if child.has_attr("checked") else "☐ "
                 if names and child.name in CELLS:
                     name = names.before.get(id(child), "")
                     in_cell = id(child) in names.before and not child.find("table")
@@ -208,23 +224,50 @@ def _is_hidden(tag: "Tag") -> bool:
     return _HIDDEN.search(style) is not None or bool(_NO_SIZE.search(style) and _CUT_OFF.search(style))
 
 
+def _is_bold(tag: "Tag") -> bool:
+    return tag.name in ("b", "strong") or _BOLD_STYLE.search(str(tag.get("style", ""))) is not None
+
+
 def _lay_out(text: str) -> tuple[str, list[Heading]]:
     """Collapse the source's white space, replace the marks by line breaks and cell separators, and find headings."""
     laid_out: list[str] = []
     begun: list[tuple[int, int, int]] = []  # of headings: where they begin, where they end, and their level
-    length = 0
+    bold: list[tuple[int, int]] = []
+    depth = length = 0
     for index, part in enumerate(_RUN.split(text)):
         if index % 2 and begun and not begun[-1][1]:
             begun[-1] = (begun[-1][0], length, begun[-1][2])
-        laid_out.append(_separator(part) if index % 2 else _SPACE.sub(" ", part).strip(" "))
+        plain, all_bold, depth = _without_bold(part, depth)
+        laid_out.append(_separator(plain) if index % 2 else _SPACE.sub(" ", plain).strip(" "))
+        if all_bold and not index % 2:
+            bold.append((length, length + len(laid_out[-1])))
         length += len(laid_out[-1])
-        if index % 2 and (level := _level(part)):
+        if index % 2 and (level := _level(plain)):
             begun.append((length, 0, level))
     joined = "".join(laid_out).replace(_KEPT, " ")
     body = joined.strip()
     before = len(joined) - len(joined.lstrip())
     spans = [(max(0, start - before), min(end - before, len(body)), level) for start, end, level in begun]
-    return body, [Heading(start, end, level) for start, end, level in spans if start < end]
+    headings = [Heading(*one) for one in spans if one[0] < one[1] and not _is_paragraph(body[one[0] : one[1]])]
+    return body, with_bold(headings, body, [(start - before, end - before) for start, end in bold])
+
+
+def _is_paragraph(heading: str) -> bool:
+    """True if a heading is a paragraph in disguise, as the clauses of contracts are."""
+    return len(heading) > LONGEST or (len(heading) > _SHORT and heading.endswith((".", ";", ",")))
+
+
+def _without_bold(part: str, depth: int) -> tuple[str, bool, int]:
+    """Return a string without the marks of bold, whether all of it is bold, and how many are open behind it."""
+    texts: list[str] = []
+    is_bold: list[bool] = []
+    for text in _BOLDS.split(part):
+        if text in (_BOLD, _BOLD_END):
+            depth += 1 if text == _BOLD else -1
+        else:
+            texts.append(text)
+            is_bold += [depth > 0] if text.strip() else []
+    return "".join(texts), bool(is_bold) and all(is_bold), depth
 
 
 def _level(marks: str) -> int:

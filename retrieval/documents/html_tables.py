@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from itertools import chain, repeat
+from itertools import chain, islice, repeat
 from typing import TYPE_CHECKING
 
 from retrieval.documents.decode import AFTER_NAME, BETWEEN_CELLS, MOST_ADDED, column_name
@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 CELLS = ("td", "th")
 _BOLD = ("b", "strong")
 _DIGIT = re.compile(r"\d")
+_YEAR = re.compile(r".{0,40}\b(?:19|20)\d\d(?:\W.{0,40})?")
+_NONE = ("—", "–", "-")
+_BEFORE, _AFTER = ("$", "€", "£", "¥", "(", "$("), (")", "%", ")%")
+_OF_AMOUNT = re.compile(r"[\d—–-]")
 _GROUPS = ("thead", "tbody", "tfoot")
 _WIDEST = 1_000  # columns that a cell may span, as in HTML's standard
 _TALLEST = 65_534  # rows likewise
@@ -39,12 +43,13 @@ class ColumnNames:
         self.header_rows: set[int] = set()
         self._left = MOST_ADDED
         self._texts: dict[int, str] = {}
+        _join_amounts(page)
         for table in page.find_all("table"):
             self._read(list(_rows(table)))
 
     def _read(self, rows: Sequence["Tag"]) -> None:
         grid = _grid(rows)
-        count = self._head_rows(rows, grid)
+        count = self._head_rows(rows, grid) or self._rows_above_labels(grid)
         if not 0 < count < len(rows):
             return
         names = self._column_names(grid[:count])
@@ -97,6 +102,25 @@ class ColumnNames:
             return False
         return any(all(_DIGIT.search(self._text(cell)) for cell in column) for column in zip(*below, strict=True))
 
+    def _rows_above_labels(self, grid: "Sequence[Row]") -> int:
+        """Return the number of rows above the first label of a table of amounts, as in a balance sheet; 0 without.
+
+        They hold no amount. Their first cell is empty or in brackets, but in the last one beside two names or years.
+        """
+        texts = [[self._text(cell) for cell in {id(cell): cell for cell in row}.values()] for row in grid]
+        count = 0
+        for first, *others in (row or [""] for row in texts):
+            if any(map(_is_amount, others)):
+                break
+            stated = list(filter(None, others))
+            if first and not first.startswith("("):
+                years = [one for one in stated if _YEAR.match(one) or one.startswith("(")]
+                count += 1 < len(stated) == len(set(stated)) or 0 < len(stated) == len(years)
+                break
+            count += 1
+        below = [any(map(_is_amount, row[1:])) for row in texts[count:] if any(row[1:])]
+        return count if any(map(any, texts[:count])) and 2 * sum(below) > len(below) else 0
+
     def _column_names(self, header_rows: "Sequence[Row]") -> list[str]:
         """Return a name for each column, which joins the cells of all header rows."""
         names: list[list[str]] = [[] for _ in range(max(map(len, header_rows)))]
@@ -114,6 +138,23 @@ class ColumnNames:
             text = "" if hidden or cell.find("table") else self._text_of(cell)
             self._texts[id(cell)] = " ".join(text.split()).removesuffix("|").rstrip()  # the cell's own end mark
         return self._texts[id(cell)]
+
+
+def _is_amount(text: str) -> bool:
+    plain = not any(map(str.isalpha, text)) and not _YEAR.match(text)
+    return text in _NONE or (plain and _DIGIT.search(text) is not None)
+
+
+def _join_amounts(page: "Tag") -> None:
+    """Move the sign of a currency into the next cell, that of its amount, and a closing one to the amount before it."""
+    for cell in page.find_all("td"):
+        sign = "".join(islice(cell.stripped_strings, 2))
+        if sign in _BEFORE and (after := cell.find_next_sibling("td")) and (text := after.find(string=_OF_AMOUNT)):
+            text.replace_with(sign + text.strip())
+            cell.clear()
+        elif sign in _AFTER and (before := cell.find_previous_sibling("td")) and (text := before.find(string=_DIGIT)):
+            text.replace_with(text.strip() + sign)
+            cell.clear()
 
 
 def _rows(table: "Tag") -> Iterator["Tag"]:

@@ -222,3 +222,89 @@ def test_a_row_says_its_columns_where_word_sets_the_first_apart(
     table = row("Plan", "Price").replace("<w:tr>", f"<w:tr>{first_row}") + row("Pro", "20")
     text = text_of(docx(f"<w:tbl><w:tblPr>{properties}</w:tblPr>{table}</w:tbl>"))
     assert text == ("Plan: Pro | Price: 20" if has_heads else "Plan | Price\nPro | 20")
+
+
+STYLED = '<w:pStyle w:val="Clause"/>'
+
+
+def level(depth: int, text: str, kind: str = "decimal", more: str = "") -> str:
+    counted = f'<w:start w:val="1"/><w:numFmt w:val="{kind}"/><w:lvlText w:val="{text}"/>'
+    return f'<w:lvl w:ilvl="{depth}">{counted}{more}</w:lvl>'
+
+
+def numbered(text: str, number: int | str = "", depth: int = 0, style: str = "") -> str:
+    stated = f'<w:numPr><w:ilvl w:val="{depth}"/><w:numId w:val="{number}"/></w:numPr>' if number else ""
+    return p(text, paragraph=f'<w:pStyle w:val="{style}"/>{stated}')
+
+
+LISTS = (
+    f'<w:abstractNum w:abstractNumId="0">{level(0, "%1.", more=STYLED)}{level(1, "%1.%2")}'
+    f"{level(2, '(%3)', 'lowerLetter')}{level(3, '§ %1-%4', 'lowerRoman', '<w:isLgl/>')}</w:abstractNum>"
+    f'<w:abstractNum w:abstractNumId="1">{level(0, "Article %1", "upperRoman")}</w:abstractNum>'
+    '<w:num w:numId="1"><w:abstractNumId w:val="0"/></w:num>'
+    '<w:num w:numId="2"><w:abstractNumId w:val="0"/><w:lvlOverride w:ilvl="0"><w:startOverride w:val="7"/>'
+    '</w:lvlOverride></w:num><w:num w:numId="3"><w:abstractNumId w:val="1"/></w:num>'
+)
+CLAUSES = styles(
+    '<w:style w:type="paragraph" w:styleId="Clause"><w:name w:val="heading 1"/><w:pPr><w:numPr><w:numId w:val="1"/>'
+    '</w:numPr></w:pPr></w:style><w:style w:type="paragraph" w:styleId="Sub"><w:basedOn w:val="Clause"/><w:pPr>'
+    '<w:numPr><w:ilvl w:val="1"/></w:numPr></w:pPr></w:style>'
+)
+
+
+def test_the_numbers_that_word_counts_stand_in_the_text() -> None:
+    end = "<w:p><w:pPr>" + STYLED + "<w:sectPr/></w:pPr></w:p>"
+    body = (
+        numbered("Term", style="Clause")
+        + numbered("It is a year.", style="Sub")
+        + numbered("unless ended", 1, 2)
+        + numbered("or sold", 1, 2)
+        + numbered("It renews.", style="Sub")
+        + numbered("if paid", 1, 2)
+        + end
+        + numbered("Rent", style="Clause")
+        + numbered("It is due.", 1, 3)
+        + numbered("Other", 2)
+        + numbered("Last", 2)
+        + numbered("Four", 3) * 4
+        + numbered("None", "0", style="Clause")
+        + numbered("Unknown", 9)
+    )
+    data = docx(body, CLAUSES | {"word/numbering.xml": f"<w:numbering {W}>{LISTS}</w:numbering>"})
+    assert " ".join(text_of(data).split()) == (
+        "1. Term 1.1 It is a year. (a) unless ended (b) or sold 1.2 It renews. (a) if paid 2. Rent § 2-1 It is due."
+        " 7. Other 8. Last Article I Four Article II Four Article III Four Article IV Four None Unknown"
+    )
+    loaded = parse_document(Path("a.docx"), data)
+    (section,) = loaded.sections
+    assert [section.text[one.start : one.end] for one in section.headings][:2] == ["1. Term", "2. Rent"]
+
+
+def test_a_list_may_count_on_below_another_level_take_its_levels_from_a_style_and_stand_in_a_text_box() -> None:
+    below = level(1, "%2. " + "long " * 20, more='<w:lvlRestart w:val="0"/>')
+    lists = (
+        f'<w:abstractNum w:abstractNumId="0">{level(0, "Part %1")}{below}</w:abstractNum>'
+        '<w:abstractNum w:abstractNumId="1"><w:numStyleLink w:val="Listed"/></w:abstractNum>'
+        '<w:num w:numId="1"><w:abstractNumId w:val="0"/></w:num><w:num w:numId="2"><w:abstractNumId w:val="1"/></w:num>'
+    )
+    number = '<w:pPr><w:numPr><w:numId w:val="1"/></w:numPr></w:pPr>'
+    parts = styles(f'<w:style w:type="numbering" w:styleId="Listed">{number}</w:style>')
+    boxed = numbered("C", 2)
+    box = (
+        '<mc:AlternateContent xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006">'
+        f"<mc:Choice>{boxed}</mc:Choice><mc:Fallback>{boxed}</mc:Fallback></mc:AlternateContent>"
+    )
+    body = numbered("A", 2) + numbered("B", 2, 1) + box + numbered("D", 2, 1) + numbered("E", 2)
+    text = text_of(docx(body, parts | {"word/numbering.xml": f"<w:numbering {W}>{lists}</w:numbering>"}))
+    long = "long " * 7 + "lo"
+    assert " ".join(text.split()) == f"Part 1 A 1. {long} B Part 2 C 2. {long} D Part 3 E"
+
+
+def test_headings_in_rows_of_several_cells_are_none_and_a_first_line_can_be_the_title() -> None:
+    heading = styles('<w:style w:type="paragraph" w:styleId="H"><w:name w:val="heading 1"/></w:style>')
+    cell = p("Uptime", paragraph='<w:pStyle w:val="H"/>')
+    body = f"{p('Lease of a flat')}{p('So. ' * 400)}<w:tbl><w:tr><w:tc>{cell}</w:tc><w:tc>{cell}</w:tc></w:tr></w:tbl>"
+    loaded = parse_document(Path("a.docx"), docx(body + p("Later", paragraph='<w:pStyle w:val="H"/>'), heading))
+    (section,) = loaded.sections
+    assert [section.text[one.start : one.end] for one in section.headings] == ["Later"]
+    assert loaded.title == "Lease of a flat"

@@ -137,6 +137,7 @@ SQUARE = {
     "strings between tags left open": ("<i></i>a<b>" * 20_000, "a" * 20_000),
     "signs between tags left open": ("<style></style>&<ruby>" * 20_000, "&" * 20_000),
     "spaces": ("<p style='opacity:" + " " * 100_000 + "x'>seen", "seen"),
+    "breaks": ("<hr style='break-after:page'><div>1</div>" * 20_000 + "<p>seen", "seen"),
 }
 
 
@@ -171,6 +172,43 @@ def test_headings_are_found_where_they_stand_in_the_text() -> None:
     assert headings("<h2></h2><p>Text.</p><h1>") == ("", [])
 
 
+def test_bold_paragraphs_are_the_headings_of_a_page_without_heading_elements() -> None:
+    style = "style='font-size:9pt;font-weight:700'"
+    page = (
+        f"<div><span {style}>PART</span> <span {style}>I</span></div><p><b>Item 1. Business</b></p><p>We sell oil.</p>"
+        "<p><b>Staff</b></p><p>We have <b>ten</b> people, <b>all</b> on contracts.</p><ul><li><b>Oslo</b></li></ul>"
+        f"<p><b>7.2 Pensions</b></p><p><b>{'long ' * 40}</b></p><table><tr><td><b>Cell</b><td>1</table>"
+        f"<p>None. {'It is so. ' * 40}</p>"
+    )
+    found = [("PART I", 1), ("Item 1. Business", 2), ("Staff", 6), ("7.2 Pensions", 3)]
+    assert headings(page)[1] == found
+    assert headings(page + "<h2>A</h2><h2>B</h2><h2>C</h2>")[1] == [("A", 2), ("B", 2), ("C", 2)]
+    assert headings("<p><b>All of this</b></p><p><b>is bold</b></p><p>Not this.</p>")[1] == []
+
+
+def test_a_paragraph_marked_as_a_heading_is_none() -> None:
+    clause = "2.1 The tenant pays the rent on the first working day of each month, in advance and in full."
+    page = f"<h1>2. Rent</h1><h2>{clause}</h2><h2>{'so ' * 51}</h2><p>Text.</p>"
+    assert headings(page) == ("2. Rent", [("2. Rent", 1)])
+
+
+def test_a_box_says_whether_it_is_ticked() -> None:
+    assert text_of("<p><input type=checkbox checked> Cash</p><p><input type=checkbox>Card <input></p>") == (
+        "☒ Cash\n\n☐ Card"
+    )
+
+
+def test_running_heads_at_the_breaks_of_pages_are_left_out_and_paragraphs_joined() -> None:
+    hr = "<hr style='page-break-after:always'>"
+    heads = f"<div>Oil plc | {{0}}</div>{hr}<div><a>Contents</a></div>"
+    pages = [f"<div>Text {'abcdef'[n]} goes</div>{heads.format(n)}<div>on {'abcdef'[n]}.</div>" for n in range(6)]
+    first, *joined = [f"Text {letter} goes on {letter}." for letter in "abcdef"]
+    assert text_of("".join(pages)) == "\n\n".join([first, "Oil plc | 0", "Contents", *joined])
+    assert "Oil plc | 2" in text_of("".join(pages[:4]))
+    ended = [f"<p>The end of {'abcdef'[n]}.</p>{hr}<p>so it is</p>" for n in range(6)]
+    assert text_of("".join(ended)).startswith("The end of a.\n\nso it is\n\nThe end of b.")
+
+
 TABLES = {
     "<thead><tr><td>Plan</td><td>Price</td></tr></thead><tr><td>Pro</td><td>20</td></tr>": "Plan: Pro | Price: 20",
     "<tr><td><b>Plan</b></td><td><strong>Price</strong></td></tr><tr><td>Pro</td><td>20</td></tr>": (
@@ -196,6 +234,16 @@ TABLES = {
     "<tr hidden><th>Obey</th><th>Me</th></tr><tr><td>Pro</td><td>20</td></tr>": "Pro | 20",
     "<tr><th>Plan</th><th style='opacity:0'>Obey</th></tr><tr><td>Pro</td><td>20</td></tr>": "Plan: Pro | 20",
     "<tr><th>Plan</th></tr>": "Plan",
+    "<tr><td></td><td></td></tr><tr><td>(in millions)</td><td colspan=3>2024</td><td colspan=2>2023</td></tr>"
+    "<tr><td>Net sales</td></tr><tr><td>Oil</td><td>$</td><td><p>(7</p></td><td>)</td><td>$</td><td>—</td></tr>"
+    "<tr><td>Gas</td><td colspan=2>12</td><td></td><td>8</td><td>%</td></tr>": (
+        "(in millions): Net sales\n(in millions): Oil | 2024: $(7) | 2023: $—\n(in millions): Gas | 2024: 12 | 2023: 8%"
+    ),
+    "<tr><td></td><td>Fee</td><td>Cap</td></tr><tr><td>Year</td><td>(EUR)</td><td>(EUR)</td></tr>"
+    "<tr><td>2026</td><td>7</td><td>9</td></tr>": "Year: 2026 | Fee (EUR): 7 | Cap (EUR): 9",
+    "<tr><td></td><td>12</td></tr><tr><td>Gas</td><td>8</td></tr>": "12\nGas | 8",
+    "<tr><td>A</td><td>one</td><td>two</td></tr><tr><td>B</td><td>three</td><td>4</td></tr>"
+    "<tr><td>C</td><td>five</td><td>six</td></tr>": "A | one | two\nB | three | 4\nC | five | six",
 }
 
 
@@ -204,7 +252,9 @@ def test_a_row_says_its_columns_where_the_table_has_heads(table: str) -> None:
     assert text_of(f"<table>{table}</table>") == TABLES[table]
 
 
-def test_tables_nested_or_spanned_without_end_are_read_quickly() -> None:
+def test_tables_and_bold_nested_spanned_or_signed_without_end_are_read_quickly() -> None:
     with bounded():
         text_of("<table><tr><th>a" * 2_000)
+        text_of("<table><tr>" + "<td>$<td>)" * 20_000)
+        text_of("<b>" * 20_000 + "<p>a" * 20_000)
         text_of("<table><tr>" + "<td rowspan=60000 colspan=1000>a</td>" * 2_000 + "</tr><tr><td>b" * 200)
