@@ -9,10 +9,10 @@ _DEEPEST = 9  # levels of a list, as in Word
 _UNCOUNTED = ("{*}sectPr", "{*}rPr/{*}del")  # of a paragraph without text: a section's end, a deletion
 _PLACE = re.compile(r"%([1-9])")
 _LONGEST = 40  # characters of a number with the text around it
-_ROMAN = ((1000, "m"), (900, "cm"), (500, "d"), (400, "cd"), (100, "c"), (90, "xc"), (50, "l"), (40, "xl"))
-_ROMAN_SMALL = ((10, "x"), (9, "ix"), (5, "v"), (4, "iv"), (1, "i"))
+_ROMAN = dict(
+    zip("m cm d cd c xc l xl x ix v iv i".split(), (1000, 900, 500, 400, 100, 90, 50, 40, 10, 9, 5, 4, 1), strict=True)
+)
 _MOST_ROMAN = 5_000
-_LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
 def local_name(element: Element) -> str:
@@ -110,24 +110,20 @@ class Numbers:
             properties = paragraph.find("{*}pPr")
             has_text = any(one.text for one in paragraph.iter() if local_name(one) == "t")
             marks = [] if has_text or properties is None else map(properties.find, _UNCOUNTED)
-            label = self._label(properties) if all(one is None for one in marks) else ""
+            name, depth = self._list_of(properties)
+            levels = self._levels_of(name)
+            counts = depth in levels and all(one is None for one in marks)
+            label = self._counted(name, depth, levels) if counts else ""
             if label and has_text:
                 run = Element(paragraph.tag[:-1] + "r")
                 SubElement(run, paragraph.tag[:-1] + "t", {"{http://www.w3.org/XML/1998/namespace}space": "preserve"})
                 run[0].text = f"{label} "
                 paragraph.insert(int(properties is not None), run)
 
-    def _label(self, properties: Element | None) -> str:
-        style = value_of(properties.find("{*}pStyle")) if properties is not None else ""
-        own = properties.find("{*}numPr") if properties is not None else None
-        name, depth = self._list_of(own, style or self._default)
-        levels = self._levels_of(name)
-        if depth not in levels:
-            return ""
-        return self._counted(name, depth, levels)
-
-    def _list_of(self, own: Element | None, style: str) -> tuple[str, int]:
+    def _list_of(self, paragraph: Element | None) -> tuple[str, int]:
         """Return the list of a paragraph, "" if none, and its level, both perhaps from its style."""
+        own = paragraph.find("{*}numPr") if paragraph is not None else None
+        style = (value_of(paragraph.find("{*}pStyle")) if paragraph is not None else "") or self._default
         name = value_of(own.find("{*}numId")) if own is not None else ""
         stated = own.find("{*}ilvl") if own is not None else None
         seen: set[str] = set()
@@ -188,12 +184,12 @@ def _paragraphs(root: Element) -> Iterator[Element]:
 
 
 def _letters(number: int) -> str:
-    return _LETTERS[(number - 1) % 26] * min((number - 1) // 26 + 1, _LONGEST) if number > 0 else ""
+    return chr(ord("a") + (number - 1) % 26) * min((number - 1) // 26 + 1, _LONGEST) if number > 0 else ""
 
 
 def _roman(number: int) -> str:
     letters = ""
-    for value, sign in (*_ROMAN, *_ROMAN_SMALL):
+    for sign, value in _ROMAN.items():
         count, number = divmod(min(number, _MOST_ROMAN), value)
         letters += sign * count
     return letters

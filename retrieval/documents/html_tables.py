@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, islice, repeat
 from typing import TYPE_CHECKING
 
+from core.passages import SEPARATOR
 from retrieval.documents.decode import AFTER_NAME, BETWEEN_CELLS, MOST_ADDED, column_name
 from retrieval.documents.headings import plain_title
 
@@ -17,6 +18,7 @@ CELLS = ("td", "th")
 _BOLD = ("b", "strong")
 _DIGIT = re.compile(r"\d")
 _YEAR = re.compile(r".{0,40}\b(?:19|20)\d\d(?:\W.{0,40})?")
+_TOTAL = re.compile(r"(?i)(?:sub)?total|summe|gesamt")
 _NONE = ("—", "–", "-")
 _BEFORE, _AFTER = ("$", "€", "£", "¥", "(", "$("), (")", "%", ")%")
 _OF_AMOUNT = re.compile(r"[\d—–-]")
@@ -53,14 +55,25 @@ class ColumnNames:
         if not 0 < count < len(rows):
             return
         names = self._column_names(grid[:count])
-        below = zip(rows[count:], grid[count:], strict=True)
-        prefixes = dict(part for row, cells in below for part in self._prefixes(row, cells, names))
+        below = zip(rows[count:], grid[count:], self._groups(grid[count:]), strict=True)
+        prefixes = dict(part for row, cells, group in below for part in self._prefixes(row, cells, names, group))
         self._left -= sum(map(len, prefixes.values()))
         if any(names) and self._left > 0:
             self.header_rows.update(map(id, rows[:count]))
             self.before |= prefixes
 
-    def _prefixes(self, row: "Tag", cells: "Row", names: Sequence[str]) -> Iterator[tuple[int, str]]:
+    def _groups(self, grid: "Sequence[Row]") -> Iterator[str]:
+        """Yield for each row the label above it that ends in a colon, up to a total or an empty row; "" without one."""
+        group = ""
+        for row in grid:
+            first, *others = [self._text(cell) for cell in {id(cell): cell for cell in row}.values()] or [""]
+            yield group if any(others) else ""
+            if not any(others):
+                group = first.rstrip(" :") if first.endswith(":") else ""
+            elif not first or _TOTAL.match(first):
+                group = ""
+
+    def _prefixes(self, row: "Tag", cells: "Row", names: Sequence[str], group: str) -> Iterator[tuple[int, str]]:
         """Yield the id of each cell of a row, with the text to write before the cell."""
         if 1 < len(names) <= len(cells) and len(set(map(id, cells))) == 1:
             names = ()  # one cell across all columns is the title of the rows below
@@ -71,6 +84,8 @@ class ColumnNames:
                 continue
             seen.add(id(cell))
             label = f"{name}{AFTER_NAME}" if name else ""
+            if group and cell is cells[0]:
+                label += column_name(group) + SEPARATOR
             if cell.parent is row:
                 yield id(cell), BETWEEN_CELLS.join([*reaching, label])
                 reaching = []

@@ -241,6 +241,12 @@ TABLES = {
     ),
     "<tr><td></td><td>Fee</td><td>Cap</td></tr><tr><td>Year</td><td>(EUR)</td><td>(EUR)</td></tr>"
     "<tr><td>2026</td><td>7</td><td>9</td></tr>": "Year: 2026 | Fee (EUR): 7 | Cap (EUR): 9",
+    "<tr><td></td><td>2024</td></tr><tr><td>Sales:</td></tr><tr><td>Oil</td><td>7</td></tr><tr><td>Total</td><td>7</td>"
+    "</tr><tr><td>Debt</td><td>1</td></tr><tr><td>Costs:</td></tr><tr><td>Oil</td><td>3</td></tr><tr><td></td></tr>"
+    "<tr><td>Tax</td><td>2</td></tr>": (
+        "Sales:\nSales > Oil | 2024: 7\nSales > Total | 2024: 7\nDebt | 2024: 1\n"
+        "Costs:\nCosts > Oil | 2024: 3\nTax | 2024: 2"
+    ),
     "<tr><td></td><td>12</td></tr><tr><td>Gas</td><td>8</td></tr>": "12\nGas | 8",
     "<tr><td>A</td><td>one</td><td>two</td></tr><tr><td>B</td><td>three</td><td>4</td></tr>"
     "<tr><td>C</td><td>five</td><td>six</td></tr>": "A | one | two\nB | three | 4\nC | five | six",
