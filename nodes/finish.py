@@ -6,7 +6,7 @@ from typing import Any
 
 from langgraph.runtime import Runtime
 
-from core.passages import characters_of
+from core.passages import characters_of, place_of
 from core.text import location, shortened
 from core.types import (
     Candidate,
@@ -152,7 +152,7 @@ def nearest_to(state: SelfRAGState) -> list[str]:
         return []
     start = text.index(said)
     quote = Quote(passage=passage["id"], start=start, end=start + len(said))
-    wording, place = wording_of(state["question"]), location(passage["source"], passage["page"], None)
+    wording, place = wording_of(state["question"]), place_of(passage)
     spans = [slice(one["start"], one["end"]) for one in conditions_of(passage, quote, "")]
     return [
         wording.nearest.format(place=place, quote=shortened(said, LONGEST_QUOTE)),

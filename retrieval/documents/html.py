@@ -61,7 +61,8 @@ _BOLD, _BOLD_END = "\x15", "\x16"  # outside the tags in which bold makes no hea
 _APART = (*CELLS, "li", "dd", "pre", "caption", "figcaption", *_HEADINGS)
 _BOLD_STYLE = re.compile(r"font-weight\s*:\s*(?:bold|[6-9]00)", re.I)
 _CELL_LINE = "\x14"  # for lines and blocks within a table cell, as a row stays on one line
-_SHORT = 80  # characters: a longer heading does not end a sentence
+_SHORT = 60  # characters: a longer heading does not end a sentence
+_TITLE = re.compile(r"((?:[(§]?[\w.]{1,12}[.)]?\s)?[^\W\d_][^.:;]{1,60})\.\s")  # of a clause
 _MAIN = 0.3  # share of the page's text that its main part must have to be used alone
 _SPACE = re.compile(r"\s+")
 # Where headings of the levels 1 to 6 begin; each stands beside a mark of a block, and so changes no layout.
@@ -238,6 +239,8 @@ def _lay_out(text: str) -> tuple[str, list[Heading]]:
         if index % 2 and begun and not begun[-1][1]:
             begun[-1] = (begun[-1][0], length, begun[-1][2])
         plain, all_bold, depth = _without_bold(part, depth)
+        if index % 2 and _HEADING_END in plain and _is_paragraph(laid_out[-1]):
+            plain = plain.replace(_HEADING_END, "")
         laid_out.append(_separator(plain) if index % 2 else _SPACE.sub(" ", plain).strip(" "))
         if all_bold and not index % 2:
             bold.append((length, length + len(laid_out[-1])))
@@ -248,13 +251,22 @@ def _lay_out(text: str) -> tuple[str, list[Heading]]:
     body = joined.strip()
     before = len(joined) - len(joined.lstrip())
     spans = [(max(0, start - before), min(end - before, len(body)), level) for start, end, level in begun]
-    headings = [Heading(*one) for one in spans if one[0] < one[1] and not _is_paragraph(body[one[0] : one[1]])]
-    return body, with_bold(headings, body, [(start - before, end - before) for start, end in bold])
+    headings = [Heading(start, _heading_end(body, start, end), level) for start, end, level in spans if start < end]
+    found = [one for one in headings if one.start < one.end]
+    return body, with_bold(found, body, [(start - before, end - before) for start, end in bold])
 
 
 def _is_paragraph(heading: str) -> bool:
     """True if a heading is a paragraph in disguise, as the clauses of contracts are."""
     return len(heading) > LONGEST or (len(heading) > _SHORT and heading.endswith((".", ";", ",")))
+
+
+def _heading_end(body: str, start: int, end: int) -> int:
+    """Return where a heading ends: of a paragraph in disguise its title, as in "1.6 Updates. The customer …"."""
+    if not _is_paragraph(body[start:end]):
+        return end
+    title = _TITLE.match(body, start, end)
+    return title.end(1) if title else start
 
 
 def _without_bold(part: str, depth: int) -> tuple[str, bool, int]:

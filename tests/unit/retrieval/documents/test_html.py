@@ -186,10 +186,12 @@ def test_bold_paragraphs_are_the_headings_of_a_page_without_heading_elements() -
     assert headings("<p><b>All of this</b></p><p><b>is bold</b></p><p>Not this.</p>")[1] == []
 
 
-def test_a_paragraph_marked_as_a_heading_is_none() -> None:
+def test_of_a_paragraph_marked_as_a_heading_only_its_title_is_one() -> None:
     clause = "2.1 The tenant pays the rent on the first working day of each month, in advance and in full."
-    page = f"<h1>2. Rent</h1><h2>{clause}</h2><h2>{'so ' * 51}</h2><p>Text.</p>"
-    assert headings(page) == ("2. Rent", [("2. Rent", 1)])
+    titled = f"2.2 Deposit. The tenant pays {'so ' * 51}"
+    page = f"<h1>2. Rent</h1><h2>{clause}</h2><h2>{titled}</h2><h2>{'so ' * 51}</h2><p>Text.</p>"
+    assert headings(page) == ("2. Rent", [("2. Rent", 1), ("2.2 Deposit", 2)])
+    assert text_of(page).startswith(f"2. Rent\n{clause}\n\n2.2 Deposit. The")
 
 
 def test_a_box_says_whether_it_is_ticked() -> None:
