@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from langchain_core.documents import Document
 
 from retrieval.documents.headings import Outline
-from retrieval.documents.loaded import ABOVE, CELLS, Cell
+from retrieval.documents.loaded import CELLS, Cell
 
 if TYPE_CHECKING:
     from langchain_text_splitters import RecursiveCharacterTextSplitter
@@ -54,10 +54,9 @@ def split(documents: Iterable[Document], settings: SplitSettings | None = None) 
     trivial: list[Document] = []
     for document in documents:
         is_trivial = document.metadata.get("row") is None and _letters(document.page_content) < _SHORT
-        metadata = {key: value for key, value in document.metadata.items() if key not in ("headings", ABOVE)}
-        headings, above = document.metadata.get("headings", ()), document.metadata.get(ABOVE, ())
-        known = bool(headings or above)
-        outline = Outline(document.page_content, headings, metadata.get("title", ""), above) if known else None
+        metadata = {key: value for key, value in document.metadata.items() if key != "headings"}
+        headings = document.metadata.get("headings", ())
+        outline = Outline(document.page_content, headings, metadata.get("title", "")) if headings else None
         for offset, text in _pieces(document.page_content, settings):
             passage = Document(text, metadata={**metadata, "offset": offset})
             if cells := _cells_within(metadata.get(CELLS, ()), offset, offset + len(text)):

@@ -69,16 +69,10 @@ def first_line(text: str) -> str:
 
 
 class Outline:
-    """The headings of one text; `above` gives those above a passage.
+    """The headings of one text; `above` gives those above a passage."""
 
-    ``above`` are the levels and titles of those that hold from before the text on.
-    """
-
-    def __init__(
-        self, text: str, headings: Sequence[Heading], title: str = "", above: Sequence[tuple[int, str]] = ()
-    ) -> None:
+    def __init__(self, text: str, headings: Sequence[Heading], title: str = "") -> None:
         self._text = text
-        self._above = above
         self._title = title.casefold()
         self._headings = headings
         self._starts = [one.start for one in headings]
@@ -103,15 +97,12 @@ class Outline:
             last += 1
             position = self._headings[last].end
         parts: list[str] = []
-        highest = DEEPEST + 1
         while last >= 0:
             heading = self._headings[last]
-            highest = heading.level
             part = plain_title(self._text[heading.start : heading.end])
             if part and part.casefold() != self._title:
                 parts.append(part)
             last = self._parents[last]
-        parts += [part for level, part in reversed(self._above) if level < highest and part.casefold() != self._title]
         return shortened_in_the_middle(SEPARATOR.join(reversed(parts)), LONGEST_HEADING)
 
 

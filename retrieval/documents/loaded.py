@@ -7,7 +7,6 @@ from typing import Any, NamedTuple, Self
 from retrieval.documents.headings import MOST_HEADINGS, Heading, first_title
 
 CELLS = "selfrag:cells"  # the key, in a section's and a passage's metadata, of the table cells in its text
-ABOVE = "selfrag:above"  # the key, in a section's metadata, of the headings of earlier pages that hold on
 # The numbers of a cell's table and row in the document, and offsets in the text: the begin and end of the column name,
 # which a colon and a space follow, and the end of the cell. Without a name, its end is before its begin.
 Cell = tuple[int, int, int, int, int]

@@ -6,14 +6,12 @@ import re
 from collections.abc import Container, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
-from itertools import islice
 from statistics import quantiles
 
 from core.errors import NoTextError
 from core.text import clean
-from retrieval.documents.bookmarks import MOST_BOOKMARKS, Bookmark, with_bookmarks
 from retrieval.documents.decode import numbered, stated_day
-from retrieval.documents.headings import DEEPEST, stated_title
+from retrieval.documents.headings import stated_title
 from retrieval.documents.loaded import Loaded, Section
 from retrieval.documents.page_lines import body_text
 
@@ -26,7 +24,6 @@ class Pages:
     broken: list[int] = field(default_factory=list)
     title: str = ""
     date: str | None = None
-    bookmarks: list[Bookmark] = field(default_factory=list)
 
 
 class EncryptedError(ValueError):
@@ -63,12 +60,6 @@ def pages_by_pdfium(data: bytes) -> Pages:
             except PdfiumError:
                 pages.broken.append(index + 1)
             pages.texts.append(_HYPHEN.sub("-\n", text.replace("\r\n", "\n")))
-        with suppress(PdfiumError):
-            marks = islice(document.get_toc(max_depth=DEEPEST), MOST_BOOKMARKS)
-            places = ((one, one.get_dest(), clean(one.get_title())) for one in marks)
-            pages.bookmarks = [
-                Bookmark((place.get_index() or 0) + 1, one.level + 1, title) for one, place, title in places if place
-            ]
         pages.title = stated_title(clean(document.get_metadata_value("Title")))
         pages.date = stated_day(*map(document.get_metadata_value, ("ModDate", "CreationDate")))
     return pages
@@ -198,7 +189,7 @@ def read_pdf(data: bytes) -> Loaded:
         raise NoTextError("has no text layer: run OCR on it, for example ocrmypdf, and index the result")
     note = f"{numbered('page', pages.broken)} cannot be read" if pages.broken else ""
     sections = [Section(text, page=number) for number, text in enumerate(unwrap(body_text(texts)), 1) if text]
-    return Loaded(with_bookmarks(sections, pages.bookmarks), note, pages.date, pages.title)
+    return Loaded(sections, note, pages.date, pages.title)
 
 
 def _pages(data: bytes) -> Pages:

@@ -12,7 +12,7 @@ from typing import Any
 from core.errors import NoTextError
 from core.text import clean
 from retrieval.documents.decode import numbered, stated_day
-from retrieval.documents.loaded import ABOVE, CELLS, Cell, Loaded, Section
+from retrieval.documents.loaded import CELLS, Cell, Loaded, Section
 
 _SEPARATORS = ",;\t|"
 _SAMPLE = 200  # records to detect the separator from
@@ -168,7 +168,7 @@ def _unpacked(cell: str) -> str:
     return "\n\n".join(item.strip() for item in items)
 
 
-_RESERVED = frozenset({"source", "page", "row", "offset", "date", CELLS, ABOVE})  # metadata that the index sets itself
+_RESERVED = frozenset({"source", "page", "row", "offset", "date", CELLS})  # metadata that the index sets itself
 _KEYS = 32  # of metadata for each line
 _KEY_LENGTH = 64  # characters
 _VALUE_LENGTH = 1_000  # characters as JSON

@@ -1,19 +1,14 @@
-import io
 from collections.abc import Callable
 from datetime import date
 from pathlib import Path
-from typing import Any
 
 import pytest
-from pypdf import PdfReader, PdfWriter
 from pypdfium2 import PdfiumError  # type: ignore[import-untyped]
 
 from benchmarks.documents import load
 from core.errors import UnreadableDocument
-from retrieval.documents.load import documents_of, parse_document
-from retrieval.documents.loaded import ABOVE
+from retrieval.documents.load import parse_document
 from retrieval.documents.pdf import EncryptedError, Pages, pages_by_pdfium, pages_by_pypdf, unwrap
-from retrieval.splitter import SplitSettings, split
 from tests.unit.retrieval.documents.pdfs import drawn, encrypted, pdf
 from tests.unit.retrieval.documents.processor_time import bounded
 
@@ -144,45 +139,3 @@ def test_no_page_takes_the_square_of_its_lines(line: str) -> None:
         (page,) = unwrap(["\n".join([line] * (1_000_000 // len(line)))])
     assert page.startswith(line)
     assert "\n" not in page
-
-
-def marked(pages: list[str], marks: list[tuple[int, int, str]]) -> bytes:
-    """Return a PDF with bookmarks, each given by its page and level, from 0, and its title."""
-    writer = PdfWriter(clone_from=PdfReader(io.BytesIO(pdf(pages))))
-    parents: list[Any] = []
-    for page, level, title in marks:
-        parents[level:] = [
-            writer.add_outline_item(title=title, page_number=page, parent=parents[level - 1] if level else None)
-        ]
-    out = io.BytesIO()
-    writer.write(out)
-    return out.getvalue()
-
-
-def test_a_passage_stands_below_the_bookmarks_of_its_page_and_of_those_before() -> None:
-    sentence = "It is told here in a sentence."
-    data = marked(
-        [
-            f"The cover of it all, with a name and a year.\n2 Rent\n{sentence}\n2.1 Due date, late fees\n{sentence}",
-            f"{sentence}\nChapter 3. Notice\nA notice of six weeks is given.\n4 Keys\n{sentence}",
-            "",
-            f"{sentence}\n5 Rentals are not Rent.",
-        ],
-        [
-            *((0, 0, "Rent"), (0, 1, "Due date – late fees"), (1, 0, "Notice"), (1, 0, "Keys"), (1, 1, "...")),
-            *((2, 1, "Lost keys"), (3, 2, "Rent")),
-        ],
-    )
-    documents = documents_of(Path("a.pdf"), parse_document(Path("a.pdf"), data))
-    passages = split(documents, SplitSettings(chunk_size=60, overlap=0))
-    found = {one.page_content: one.metadata.get("heading") for one in passages if one.metadata["page"] != 4}
-    assert found == {
-        "The cover of it all, with a name and a year.": None,
-        f"2 Rent\n{sentence}": "2 Rent",
-        f"2.1 Due date, late fees\n{sentence}": "2 Rent > 2.1 Due date, late fees",
-        sentence: "2 Rent > 2.1 Due date, late fees",
-        "Chapter 3. Notice\nA notice of six weeks is given.": "Chapter 3. Notice",
-        f"4 Keys\n{sentence}": "4 Keys",
-    }
-    assert {one.metadata["heading"] for one in passages if one.metadata["page"] == 4} == {"4 Keys > Lost keys"}
-    assert all(ABOVE not in one.metadata for one in passages)
