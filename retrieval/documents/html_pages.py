@@ -9,24 +9,35 @@ if TYPE_CHECKING:
     from bs4 import Tag
 
 _BREAK = re.compile(r"(?:page-)?break-(?:after|before)\s*:\s*(?:always|page)", re.I)
+_MOST = 1_000  # breaks: nested in each other, they take the square of their number
 _NEAR = 5  # siblings on each side of a break that can be running heads
 _LONGEST = 200  # characters of a running head
 _FEWEST = 5  # breaks beside which it stands
 _NUMBER = "0"  # a page's, of whatever digits
 _DIGITS = re.compile(r"\d+")
+_TEXT = {"p", "div"}
 _ENDS = (".", "!", "?", ":", ";")
 
 
 def join_pages(page: "Tag") -> None:
     """Remove what repeats at the breaks of pages, but for the first time, and join paragraphs that a break divides."""
     breaks = page.find_all(style=_BREAK)
+    if len(breaks) > _MOST:
+        return
     sides = [(one.find_previous_siblings(limit=_NEAR), one.find_next_siblings(limit=_NEAR)) for one in breaks]
     counts = Counter(text for pair in sides for text in {_numberless(one) for side in pair for one in side} if text)
     heads = {text: text == _NUMBER for text, count in counts.items() if count >= _FEWEST}
     for before, after in sides:
         last, first = _without_heads(before, heads), _without_heads(after, heads)
         text = last.get_text().rstrip() if last else ""
-        if last and first and last.name == first.name and text and not text.endswith(_ENDS) and _goes_on(first):
+        if (
+            last
+            and first
+            and {last.name, first.name} <= _TEXT
+            and text
+            and not text.endswith(_ENDS)
+            and _goes_on(first)
+        ):
             last.append(" ")
             last.extend(list(first.contents))
             first.decompose()
