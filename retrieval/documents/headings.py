@@ -21,7 +21,8 @@ _LINE_ALONE = re.compile(
     r"(?<=\n\n)[ \t]*(?P<line>[\w§][^\n]{2,78}[^\s])[ \t]*(?P<rule>\n[ \t]*[-=~]{3,}[ \t]*)?"
     r"(?P<blank>\n++)(?=(?P<below>[ \t]*\S[^\n]*))"
 )
-_NUMBER = re.compile(r"^[ \t]*((?:§ ?)?(\d{1,3}(?:\.\d{1,3})*)[.)]?[ \t]+[^\W\d_])", re.M)
+_NUMBERED = re.compile(r"(?:§ ?)?(\d{1,3}(?:\.\d{1,3})*)[.)]?[ \t]+[^\W\d_]")
+_NUMBER = re.compile(rf"^[ \t]*({_NUMBERED.pattern})", re.M)
 _BEGINNING = 1_000  # characters, among which a document's title stands
 _PARAGRAPH = 80  # characters of the line below a heading without a number
 _WORD_CHARACTER = re.compile(r"\w")
@@ -53,6 +54,20 @@ def stated_title(text: str | None) -> str:
     """Return the title in a file's metadata; "" if a program put a file's name or a default there."""
     title = plain_title(text)
     return "" if _NO_TITLE.match(title) or sum(map(str.isalpha, title)) < 3 else title
+
+
+def by_number(text: str, headings: Sequence[Heading]) -> Sequence[Heading]:
+    """Return the headings with the levels of their numbers, if some level has both 2 and 2.1."""
+    numbers = (_NUMBERED.match(text, one.start, one.end) for one in headings)
+    depths = [number[1].count(".") + 1 if number else 0 for number in numbers]
+    numbered = {(one.level, depth) for one, depth in zip(headings, depths, strict=True) if depth}
+    highest = min((level for level, _ in numbered), default=1)
+    if len(numbered) == len({level for level, _ in numbered}):
+        return headings
+    return [
+        one._replace(level=min(highest + depth - 1, DEEPEST)) if depth else one
+        for one, depth in zip(headings, depths, strict=True)
+    ]
 
 
 def first_title(text: str, headings: Sequence[Heading]) -> str:

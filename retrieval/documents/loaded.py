@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
-from retrieval.documents.headings import MOST_HEADINGS, Heading, first_title
+from retrieval.documents.headings import MOST_HEADINGS, Heading, by_number, first_title
 
 CELLS = "selfrag:cells"  # the key, in a section's and a passage's metadata, of the table cells in its text
 # The numbers of a cell's table and row in the document, and offsets in the text: the begin and end of the column name,
@@ -44,8 +44,9 @@ class Loaded:
     @classmethod
     def of(cls, text: str, headings: Sequence[Heading], date: str | None = None, title: str = "") -> Self:
         """Return a file with one section; without ``title`` its title is the first heading of the highest level."""
-        bounded = tuple(headings) if len(headings) <= MOST_HEADINGS else ()
-        return cls([Section(text, headings=bounded)], date=date, title=title or first_title(text, headings))
+        found = by_number(text, headings)
+        bounded = tuple(found) if len(found) <= MOST_HEADINGS else ()
+        return cls([Section(text, headings=bounded)], date=date, title=title or first_title(text, found))
 
 
 class Rectangle(NamedTuple):

@@ -119,6 +119,13 @@ RST = "Title\n=====\n\nPart\n----\nText.\n\n=====\n Over\n=====\n\n----\n"
             ],
         ),
         ("a.txt", "\n\n1.1.1.1.1.1.1.1.1 Keys\n\nText", "1.1.1.1.1.1.1.1.1 Keys", [("1.1.1.1.1.1.1.1.1 Keys", 9)]),
+        (
+            "a.md",
+            "# Lease\n## 2. Rent\n## 2.1 Due\n### 3. Keys\n#### (a) Lost\n",
+            "Lease",
+            [("Lease", 1), ("2. Rent", 2), ("2.1 Due", 3), ("3. Keys", 2), ("(a) Lost", 4)],
+        ),
+        ("a.md", "## 3 Plan\n### 1. Buy\n### 2. Run\n", "3 Plan", [("3 Plan", 2), ("1. Buy", 3), ("2. Run", 3)]),
         ("a.txt", "The lease ends.\nText\n", "", []),
         ("a.txt", "From: me\nText\n", "", []),
         ("a.txt", f"{'long ' * 25}\nText\n", "", []),
