@@ -167,7 +167,9 @@ def _join_amounts(page: "Tag") -> None:
         if sign in _BEFORE and (after := cell.find_next_sibling("td")) and (text := after.find(string=_OF_AMOUNT)):
             text.replace_with(sign + text.strip())
             cell.clear()
-        elif sign in _AFTER and (before := cell.find_previous_sibling("td")) and (text := before.find(string=_DIGIT)):
+        elif (
+            sign in _AFTER and (before := cell.find_previous_sibling("td")) and (text := before.find(string=_OF_AMOUNT))
+        ):
             text.replace_with(text.strip() + sign)
             cell.clear()
 

@@ -238,8 +238,8 @@ TABLES = {
     "<tr><th>Plan</th></tr>": "Plan",
     "<tr><td></td><td></td></tr><tr><td>(in millions)</td><td colspan=3>2024</td><td colspan=2>2023</td></tr>"
     "<tr><td>Net sales</td></tr><tr><td>Oil</td><td>$</td><td><p>(7</p></td><td>)</td><td>$</td><td>—</td></tr>"
-    "<tr><td>Gas</td><td colspan=2>12</td><td></td><td>8</td><td>%</td></tr>": (
-        "(in millions): Net sales\n(in millions): Oil | 2024: $(7) | 2023: $—\n(in millions): Gas | 2024: 12 | 2023: 8%"
+    "<tr><td>Gas</td><td colspan=2>12</td><td></td><td>—</td><td>%</td></tr>": (
+        "(in millions): Net sales\n(in millions): Oil | 2024: $(7) | 2023: $—\n(in millions): Gas | 2024: 12 | 2023: —%"
     ),
     "<tr><td></td><td>Fee</td><td>Cap</td></tr><tr><td>Year</td><td>(EUR)</td><td>(EUR)</td></tr>"
     "<tr><td>2026</td><td>7</td><td>9</td></tr>": "Year: 2026 | Fee (EUR): 7 | Cap (EUR): 9",
