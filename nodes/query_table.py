@@ -1,19 +1,26 @@
 """Answer from a table by one SELECT over all of its rows, which the model writes and the critic judges."""
 
 import asyncio
+import glob
 import re
 from typing import Any, cast
 
+from langchain_core.documents import Document
 from langgraph.runtime import Runtime
 
+from core.passages import section_of
 from core.text import shortened
 from core.types import Claim, Draft, Queried, Quote, TableFound, Verdict
+from grounding.capitals import names
 from grounding.comparisons import needs_all_rows
+from grounding.language import is_english
+from grounding.names import lexicon_of
 from nodes.finish import wording_of
 from nodes.query_checks import Named, cells_named_by, hint, tried
 from nodes.retrieve import as_passage, each_once, identity_of
 from prompts.delimiters import as_data
 from prompts.query_table import FITS, MAX_TOKENS, NO_QUERY, QUERY_TABLE, REQUERY_TABLE
+from retrieval.filters import Filter
 from retrieval.table_columns import figure_text
 from retrieval.table_query import QueryError, QueryResult
 from retrieval.tables import Table
@@ -21,6 +28,8 @@ from run.context import Context, Services
 from run.prefetch import PrefetchingRetriever
 from run.state import SelfRAGState, standalone_question
 
+SEARCHED = 8  # passages for a name
+MOST_READ = 100  # passages of the table, before its document is searched for a name
 MOST_CITED = 10  # rows
 DISTINCT = 12  # values of a column that are all named to the model
 EXAMPLES = 3  # cells of a column that has too many to name
@@ -42,7 +51,9 @@ async def query_table(state: SelfRAGState, services: Services, runtime: Runtime[
         return {"table": None, "decided": {"query": None, "accepted": False}}
     described = as_data(await asyncio.to_thread(description, table, question))
     named = await asyncio.to_thread(cells_named_by, table, question)
-    query, found, why = await _write_query(table, described, question, named, services)
+    query, found, why = "", None, await _other_subject(question, table, services)
+    if not why:
+        query, found, why = await _write_query(table, described, question, named, services)
     verdict = None
     if found:
         verdict = await services.critic.choose(FITS, table=described, question=as_data(question), query=as_data(query))
@@ -58,6 +69,23 @@ async def query_table(state: SelfRAGState, services: Services, runtime: Runtime[
         read = {key: [one for one in state[key] if one["id"] not in rows] for key in ("passages", "found")}
         return {"table": None, **read, "decided": decided}
     return _draft_update(table, found, verdict, state) | {"decided": decided | {"accepted": True}}
+
+
+async def _other_subject(question: str, table: Table, services: Services) -> str:
+    """Return why a table is not asked: its document lacks a name of the question that another one has; else ""."""
+    own, retriever = Filter(sources=(glob.escape(table.source),)), cast("PrefetchingRetriever", services.retriever)
+    asked = dict.fromkeys(one.text for one in names(question) if not one.opens) if is_english(question) else {}
+    for name in asked:
+        if not any(_has(one, name) for one in table.passages[:MOST_READ]):
+            inside = await retriever.ainvoke(name, k=SEARCHED, filter=own)
+            outside = await retriever.ainvoke(name, k=SEARCHED)
+            if any(_has(one, name) for one in outside) and not any(_has(one, name) for one in inside):
+                return f"Of the documents that name {name!r} none holds the table."
+    return ""
+
+
+def _has(document: Document, name: str) -> bool:
+    return lexicon_of(f"{section_of(document.metadata)}\n{document.page_content}").has(name)
 
 
 async def _write_query(

@@ -47,6 +47,8 @@ class ColumnNames:
         self._texts: dict[int, str] = {}
         _join_amounts(page)
         for table in page.find_all("table"):
+            _unbox(table)
+        for table in page.find_all("table"):
             self._read(list(_rows(table)))
 
     def _read(self, rows: Sequence["Tag"]) -> None:
@@ -158,6 +160,15 @@ class ColumnNames:
 def _is_amount(text: str) -> bool:
     plain = not any(map(str.isalpha, text)) and not _YEAR.match(text)
     return text in _NONE or (plain and _DIGIT.search(text) is not None)
+
+
+def _unbox(table: "Tag") -> None:
+    """Replace a table by its cell if only one has text: it is drawn for a line or a colour, as around a heading."""
+    cells = () if table.find("table") else table.find_all(CELLS)
+    filled = list(islice((cell for cell in cells if any(cell.stripped_strings)), 2))
+    if len(filled) == 1:
+        filled[0].name = "div"
+        table.replace_with(filled[0])
 
 
 def _join_amounts(page: "Tag") -> None:

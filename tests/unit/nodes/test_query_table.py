@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from langchain_core.documents import Document
 
 from core.types import TableFound
 from nodes.query_checks import added
@@ -12,7 +13,7 @@ from nodes.retrieve import as_passage
 from retrieval.documents.load import parse_document
 from retrieval.documents.loaded import CELLS, Loaded
 from retrieval.documents.row_files import read_csv
-from tests.scripted import ScriptedCritic, ScriptedGenerator, passage, run_node, state, verdict
+from tests.scripted import ScriptedCritic, ScriptedGenerator, document, passage, run_node, state, verdict
 from tests.stations import MOST, ORDER, Library
 
 DIFFERENT = "SELECT SUM(platforms) FROM data WHERE station IN ('Alder', 'Birch', 'Cedar')"
@@ -327,3 +328,36 @@ async def test_a_result_that_is_too_long_says_how_many_more_there_are() -> None:
     update = await asked("Which stations are on the Green line?", "SELECT station FROM data WHERE line = 'Green'")
     lines = update["drafts"][0]["text"].splitlines()
     assert (len(lines), lines[-1]) == (21, "- and 10 more")
+
+
+class Named(Library):
+    """The stations, beside what searches for a name find in the table's document and in another."""
+
+    def __init__(self, inside: str, outside: str) -> None:
+        super().__init__()
+        self.texts = {True: document(inside, source="stations.csv"), False: document(outside)}
+
+    async def ainvoke(self, input: str, *, k: int, filter: Any = None) -> list[Document]:  # noqa: A002
+        assert filter is None or filter.sources == ("stations.csv",)
+        return [self.texts[filter is not None]]
+
+
+@pytest.mark.parametrize(
+    ("inside", "outside", "other"),
+    [
+        ("Stations of the coast", "Netflix has stations", True),
+        ("Netflix has these", "Netflix has stations", False),
+        ("Stations of the coast", "Hulu has stations", False),
+    ],
+)
+async def test_a_table_is_not_asked_of_what_only_another_document_names(inside: str, outside: str, other: bool) -> None:
+    question = "Which station of Netflix has the most platforms?"
+    update = await asked(question, *(() if other else (ORDER,)), library=Named(inside, outside))
+    assert ("drafts" in update) is not other
+    assert update["decided"]["failed"] == (
+        "Of the documents that name 'Netflix' none holds the table." if other else ""
+    )
+    update = await asked(
+        "Welche Station von Netflix hat die meisten Bahnsteige?", ORDER, library=Named(inside, outside)
+    )
+    assert "drafts" in update

@@ -180,7 +180,8 @@ def test_bold_paragraphs_are_the_headings_of_a_page_without_heading_elements() -
         f"<p><b>7.2 Pensions</b></p><p><b>{'long ' * 40}</b></p><table><tr><td><b>Cell</b><td>1</table>"
         f"<p>None. {'It is so. ' * 40}</p>"
     )
-    found = [("PART I", 1), ("Item 1. Business", 2), ("Staff", 6), ("7.2 Pensions", 3)]
+    page += "<table><tr><td></td><td><b>Note 19 - Debts</b></td></tr></table><p>None.</p>"
+    found = [("PART I", 1), ("Item 1. Business", 2), ("Staff", 6), ("7.2 Pensions", 3), ("Note 19 - Debts", 2)]
     assert headings(page)[1] == found
     assert headings(page + "<h2>A</h2><h2>B</h2><h2>C</h2>")[1] == [("A", 2), ("B", 2), ("C", 2)]
     assert headings("<p><b>All of this</b></p><p><b>is bold</b></p><p>Not this.</p>")[1] == []
