@@ -44,6 +44,7 @@ _NON_TEXT = (
     *("script", "style", "noscript", "template", "svg", "canvas", "iframe", "object", "head"),
     *("button", "select", "textarea", "dialog", "datalist"),
 )
+_FACTS = ("EntityRegistrantName", "DocumentType", "DocumentPeriodEndDate")
 _BOILERPLATE = ("nav", "footer", "aside")
 _NAVIGATION = frozenset({"navheader", "navfooter", "nav-panel", "navbar", "navigation", "breadcrumb", "breadcrumbs"})
 _PERMALINKS = ("¶", "#", "🔗", "\uf0c1")  # of headings
@@ -112,7 +113,7 @@ def read_html(text: str) -> Loaded:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about XHTML, or a page that is just a file name or a URL
             page = parse_page(text)
-        title = clean(page.title.get_text()) if page.title else ""
+        title = _filing(page) or (clean(page.title.get_text()) if page.title else "")
         body, headings = _body(page)
     except RecursionError as error:
         raise ValueError("is nested too deep to be read: save it as plain text") from error
@@ -122,6 +123,13 @@ def read_html(text: str) -> Loaded:
         body = (before + body).rstrip()
         headings = [Heading(one.start + len(before), one.end + len(before), one.level) for one in headings]
     return Loaded.of(body, headings, page_date(page), plain_title(title))
+
+
+def _filing(page: "Tag") -> str:
+    """Return whose filing with the SEC a page is, which form, and until when, as inline XBRL states it; else ""."""
+    facts = (page.find(None, attrs={"name": f"dei:{name}"}) for name in _FACTS)
+    who, *others = (clean(one.get_text()) if one else "" for one in facts)
+    return " ".join([who, *others]) if who else ""
 
 
 def _body(page: "Tag") -> tuple[str, list[Heading]]:

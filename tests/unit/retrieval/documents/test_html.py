@@ -187,6 +187,11 @@ def test_bold_paragraphs_are_the_headings_of_a_page_without_heading_elements() -
     assert headings("<p><b>All of this</b></p><p><b>is bold</b></p><p>Not this.</p>")[1] == []
 
 
+def test_a_filing_is_called_by_who_files_it() -> None:
+    facts = "<ix:nonnumeric name='dei:EntityRegistrantName'>Oil  plc</ix:nonnumeric><i name='dei:DocumentType'>10-K</i>"
+    assert read_html(f"<title>oil-20250531</title><p>{facts}</p>").title == "Oil plc 10-K"
+
+
 def test_of_a_paragraph_marked_as_a_heading_only_its_title_is_one() -> None:
     clause = "2.1 The tenant pays the rent on the first working day of each month, in advance and in full."
     titled = f"2.2 Deposit. The tenant pays {'so ' * 51}"
