@@ -62,7 +62,7 @@ def _levels(element: Element) -> dict[int, _Level]:
 
 def _number_of_level(element: Element) -> int:
     value = value_of(element, "ilvl")
-    return int(value) if value in "012345678" and value else _DEEPEST
+    return int(value) if value.isdecimal() and len(value) == 1 else _DEEPEST
 
 
 class Numbers:
