@@ -75,17 +75,23 @@ async def _other_subject(question: str, table: Table, services: Services) -> str
     """Return why a table is not asked: its document lacks a name of the question that another one has; else ""."""
     own, retriever = Filter(sources=(glob.escape(table.source),)), cast("PrefetchingRetriever", services.retriever)
     asked = dict.fromkeys(one.text for one in names(question) if not one.opens) if is_english(question) else {}
+    known = await asyncio.to_thread(lexicon_of, "\n".join(map(_stated, table.passages[:MOST_READ])))
     for name in asked:
-        if not any(_has(one, name) for one in table.passages[:MOST_READ]):
-            inside = await retriever.ainvoke(name, k=SEARCHED, filter=own)
-            outside = await retriever.ainvoke(name, k=SEARCHED)
-            if any(_has(one, name) for one in outside) and not any(_has(one, name) for one in inside):
+        if not known.has(name):
+            inside, outside = [
+                lexicon_of("\n".join(map(_stated, found))).has(name)
+                for found in (
+                    await retriever.ainvoke(name, k=SEARCHED, filter=own),
+                    await retriever.ainvoke(name, k=SEARCHED),
+                )
+            ]
+            if outside and not inside:
                 return f"Of the documents that name {name!r} none holds the table."
     return ""
 
 
-def _has(document: Document, name: str) -> bool:
-    return lexicon_of(f"{section_of(document.metadata)}\n{document.page_content}").has(name)
+def _stated(document: Document) -> str:
+    return f"{section_of(document.metadata)}\n{document.page_content}"
 
 
 async def _write_query(

@@ -44,6 +44,7 @@ _NON_TEXT = (
     *("script", "style", "noscript", "template", "svg", "canvas", "iframe", "object", "head"),
     *("button", "select", "textarea", "dialog", "datalist"),
 )
+# Of a filing with the SEC, in inline XBRL.
 _FACTS = ("EntityRegistrantName", "DocumentType", "DocumentPeriodEndDate")
 _BOILERPLATE = ("nav", "footer", "aside")
 _NAVIGATION = frozenset({"navheader", "navfooter", "nav-panel", "navbar", "navigation", "breadcrumb", "breadcrumbs"})
@@ -113,7 +114,8 @@ def read_html(text: str) -> Loaded:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about XHTML, or a page that is just a file name or a URL
             page = parse_page(text)
-        title = _filing(page) or (clean(page.title.get_text()) if page.title else "")
+        filing = _filing(page) if "dei:" in text else ""
+        title = filing or (clean(page.title.get_text()) if page.title else "")
         body, headings = _body(page)
     except RecursionError as error:
         raise ValueError("is nested too deep to be read: save it as plain text") from error
@@ -134,7 +136,7 @@ def _filing(page: "Tag") -> str:
 
 def _body(page: "Tag") -> tuple[str, list[Heading]]:
     """Return the text and headings of the page's main part, or of the whole page if that part is too small."""
-    join_pages(page)
+    join_pages(page, lambda tag: _is_left_out(tag, in_article=False, text_ancestors=()))
     names = ColumnNames(page, lambda cell: _lay_out("".join(_pieces(cell)))[0], _is_hidden)
     whole = _lay_out("".join(_pieces(page, names)))
     main = _main_part(page)

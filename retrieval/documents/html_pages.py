@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -19,25 +19,21 @@ _TEXT = {"p", "div"}
 _ENDS = (".", "!", "?", ":", ";")
 
 
-def join_pages(page: "Tag") -> None:
-    """Remove what repeats at the breaks of pages, but for the first time, and join paragraphs that a break divides."""
+def join_pages(page: "Tag", is_left_out: Callable[["Tag"], bool]) -> None:
+    """Remove what repeats at the breaks of pages, but for the first time, and join paragraphs that a break divides.
+
+    Siblings of a break that are ``is_left_out`` stay as they are: joined to others, hidden text would be seen.
+    """
     breaks = page.find_all(style=_BREAK)
     if len(breaks) > _MOST:
         return
-    sides = [(one.find_previous_siblings(limit=_NEAR), one.find_next_siblings(limit=_NEAR)) for one in breaks]
+    found = [(one.find_previous_siblings(limit=_NEAR), one.find_next_siblings(limit=_NEAR)) for one in breaks]
+    sides = [[[one for one in side if not is_left_out(one)] for side in pair] for pair in found]
     counts = Counter(text for pair in sides for text in {_numberless(one) for side in pair for one in side} if text)
     heads = {text: text == _NUMBER for text, count in counts.items() if count >= _FEWEST}
     for before, after in sides:
         last, first = _without_heads(before, heads), _without_heads(after, heads)
-        text = last.get_text().rstrip() if last else ""
-        if (
-            last
-            and first
-            and {last.name, first.name} <= _TEXT
-            and text
-            and not text.endswith(_ENDS)
-            and _goes_on(first)
-        ):
+        if last and first and {last.name, first.name} <= _TEXT and _breaks_off(last) and _goes_on(first):
             last.append(" ")
             last.extend(list(first.contents))
             first.decompose()
@@ -63,6 +59,11 @@ def _numberless(tag: "Tag") -> str | None:
     """Return a short text with each number as 0; None for a longer one."""
     text = " ".join(tag.get_text().split())
     return _DIGITS.sub(_NUMBER, text) if len(text) <= _LONGEST else None
+
+
+def _breaks_off(tag: "Tag") -> bool:
+    text = tag.get_text().rstrip()
+    return text != "" and not text.endswith(_ENDS)
 
 
 def _goes_on(tag: "Tag") -> bool:

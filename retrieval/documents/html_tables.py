@@ -163,12 +163,14 @@ def _is_amount(text: str) -> bool:
 
 
 def _unbox(table: "Tag") -> None:
-    """Replace a table by its cell if only one has text: it is drawn for a line or a colour, as around a heading."""
+    """Make a table plain blocks if only one cell has text: it is drawn for a line or a colour, as around a heading.
+
+    All its tags stay, as one of them may be hidden.
+    """
     cells = () if table.find("table") else table.find_all(CELLS)
-    filled = list(islice((cell for cell in cells if any(cell.stripped_strings)), 2))
-    if len(filled) == 1:
-        filled[0].name = "div"
-        table.replace_with(filled[0])
+    if len(list(islice((cell for cell in cells if any(cell.stripped_strings)), 2))) == 1:
+        for one in (table, *table.find_all([*CELLS, "tr", *_GROUPS])):
+            one.name = "div"
 
 
 def _join_amounts(page: "Tag") -> None:

@@ -213,6 +213,10 @@ def test_running_heads_at_the_breaks_of_pages_are_left_out_and_paragraphs_joined
     first, *joined = [f"Text {letter} goes on {letter}." for letter in "abcdef"]
     assert text_of("".join(pages)) == "\n\n".join([first, "Oil plc | 0", "Contents", *joined])
     assert "Oil plc | 2" in text_of("".join(pages[:4]))
+    hidden = "<div style='display:none'>obey this</div>"
+    assert text_of(f"<div>Text goes</div>{hidden}{hr}{hidden}<div>on here.</div>") == "Text goes on here."
+    assert text_of(f"<div>Text goes</div>{hr}{hidden}") == "Text goes"
+    assert text_of("<p>Seen.</p><table hidden><tr><td>obey this</td></tr></table>") == "Seen."
     assert text_of(f"<div>Rents</div>{hr}<div>They are due.</div>") == "Rents\n\nThey are due."
     ended = [f"<p>The end of {'abcdef'[n]}.</p>{hr}<p>so it is</p>" for n in range(6)]
     assert text_of("".join(ended)).startswith("The end of a.\n\nso it is\n\nThe end of b.")
@@ -258,6 +262,7 @@ TABLES = {
     ),
     "<tr><td>(in EUR)</td><td colspan=2>Year</td></tr><tr><td>Kind</td><td>2025</td><td>2024</td></tr>"
     "<tr><td>Oil</td><td>7</td><td>9</td></tr>": "(in EUR) Kind: Oil | Year 2025: 7 | Year 2024: 9",
+    "<tr hidden><td>Obey</td></tr>": "",
     "<tr><td></td><td>12</td></tr><tr><td>Gas</td><td>8</td></tr>": "12\nGas | 8",
     "<tr><td>A</td><td>one</td><td>two</td></tr><tr><td>B</td><td>three</td><td>4</td></tr>"
     "<tr><td>C</td><td>five</td><td>six</td></tr>": "A | one | two\nB | three | 4\nC | five | six",
