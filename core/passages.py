@@ -13,6 +13,7 @@ if TYPE_CHECKING:  # the parsing processes have no use for pydantic's types
     from core.types import Citation, Passage
 
 SEPARATOR = " > "
+AFTER_NAME, BETWEEN_CELLS = ": ", " | "  # in the row of a table: column: value | column: value
 LONGEST_TITLE = 120  # characters; of a single heading, too
 LONGEST_HEADING = 300  # characters of the headings above a passage
 

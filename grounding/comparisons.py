@@ -58,6 +58,12 @@ RANKED = _compiled(
     "第[二三四]",
 )
 WHICH = re.compile(rf"(?:{ASKED})\b", re.IGNORECASE)
+OPENLY = re.compile(
+    rf"[¿\s]*(?:{ASKED}|{HOW_MANY}|what|why|where|how|wie|wo|wann|warum|comment|où|pourquoi|cómo|dónde)\b|"
+    rf"(?:when|if|in|of|for|at|on|under|according|wenn|als|laut|quand|si|selon|cuando|según)\b[^?,]*, "
+    rf"[¿\s]*(?:{HOW_MANY}|what|how|wie)\b",
+    re.IGNORECASE,
+)
 UNIT_WORDS = "minutes|hours|days|weeks|months|years|met(?:re|er)s|km|miles|kilos|kg|pounds|euros?|dollars|points"
 SUBTRACTED = rf"many more|much more|(?:many|much) (?:(?:{UNIT_WORDS}) )?(?:more|less|\w+er)\b[^?]* than|{BY_HOW_MUCH}"
 DIFFERENCE = _compiled(rf"difference|Unterschied|Differenz|différence|diferencia|{SUBTRACTED}", "差")
@@ -82,6 +88,11 @@ def suits_query(question: str) -> bool:
 def asks_which(question: str) -> bool:
     """Whether the question begins with a word such as "which" or "who"."""
     return WHICH.match(question) is not None
+
+
+def asks_openly(question: str) -> bool:
+    """Whether the question begins with a word such as "which", "what" or "how many", so that no yes answers it."""
+    return OPENLY.match(question) is not None
 
 
 def asks_for_least(question: str) -> bool:

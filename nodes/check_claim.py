@@ -12,6 +12,7 @@ from grounding.claims import LONGEST_CLAIM, Statement, with_lead_in
 from grounding.conditions import states_condition_as_fact
 from grounding.language import is_english, language_of
 from grounding.quotes import find_quote, find_second_quote, missing_facts
+from grounding.table_rows import of_another_row
 from models.calibration import expit, logit
 from nodes.concurrency import gather, off_loop
 from nodes.reasons import of_support, verdict_with_reason
@@ -129,8 +130,11 @@ def quotes_or_reason(
     if quote is None:
         return "No passage says this."
     sources = {one["id"]: one["text"] for one in passages}
-    if states_condition_as_fact(one.text, sources[quote["passage"]]):
+    text = sources[quote["passage"]]
+    if states_condition_as_fact(one.text, text):
         return "It says as a fact what the passage says as a condition."
+    if reason := of_another_row(text[quote["start"] : quote["end"]], text, question):
+        return reason
     second = find_second_quote(one.text, passages, quote)
     return [quote, second] if second else [quote]
 

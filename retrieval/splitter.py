@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from langchain_core.documents import Document
 
+from core.passages import BETWEEN_CELLS
 from retrieval.documents.headings import Outline
 from retrieval.documents.loaded import CELLS, Cell
 
@@ -29,7 +30,6 @@ _HEADING_AT_END = re.compile(_HEADING + r"\v*\Z", re.MULTILINE)
 _NOT_SPACE = re.compile(r"\S")
 _SPACE = re.compile(r"\s")
 _WHOLE = "\ue000"  # in the place of white space where the splitter must not split
-_CELL = " | "
 
 
 @dataclass(frozen=True)
@@ -135,11 +135,11 @@ def _blocks(text: str, most: int) -> list[str]:
 
     White space in a table of at most ``most`` characters is replaced, so that the table is not split.
     """
-    if _CELL not in text:
+    if BETWEEN_CELLS not in text:
         return [text]
     blocks: list[str] = []
     between: list[str] = []
-    for is_row, lines in groupby(text.splitlines(keepends=True), key=lambda line: _CELL in line):
+    for is_row, lines in groupby(text.splitlines(keepends=True), key=lambda line: BETWEEN_CELLS in line):
         block = "".join(lines)
         body = block.rstrip()
         if not is_row or "\n" not in body:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from datetime import date
 
+from core.passages import AFTER_NAME, BETWEEN_CELLS
 from core.text import shortened_in_the_middle
 from retrieval.documents.headings import plain_title
 
@@ -131,7 +132,6 @@ def numbered(kind: str, numbers: Sequence[int]) -> str:
     return f"{kind}s {', '.join(first)} and {last}"
 
 
-AFTER_NAME, BETWEEN_CELLS = ": ", " | "
 LONGEST_NAME = 80  # characters of a column's name
 MOST_ADDED = 20_000_000  # characters that column names may add to a file; with more, its tables stay as they are
 

@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, islice, repeat
 from typing import TYPE_CHECKING
 
-from core.passages import SEPARATOR
-from retrieval.documents.decode import AFTER_NAME, BETWEEN_CELLS, MOST_ADDED, column_name
+from core.passages import AFTER_NAME, BETWEEN_CELLS, SEPARATOR
+from retrieval.documents.decode import MOST_ADDED, column_name
 from retrieval.documents.headings import plain_title
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from retrieval.documents.headings import BY_SUFFIX, Heading
 from retrieval.documents.html import declared_encoding, read_html
 from retrieval.documents.loaded import Loaded
 from retrieval.documents.markdown import front_matter, read_markdown
-from retrieval.documents.pdf import read_pdf
+from retrieval.documents.pdf.reader import read_pdf
 from retrieval.documents.row_files import read_csv, read_jsonl
 from retrieval.documents.table_cells import with_cells
 from retrieval.documents.wrapped import unwrapped
@@ -67,8 +67,12 @@ def _decoded(data: bytes) -> str:
     return text
 
 
+def _pdf(data: bytes) -> Loaded:
+    return with_cells(read_pdf(data))
+
+
 _READERS: dict[str, Callable[[bytes], Loaded]] = {
-    ".pdf": read_pdf,
+    ".pdf": _pdf,
     ".docx": lambda data: with_cells(read_docx(data)),
     **dict.fromkeys(
         (".jsonl", ".ndjson"), lambda data: read_jsonl(_decoded(data))
@@ -151,7 +155,7 @@ def parse_document(path: Path, data: bytes) -> Loaded:
     if not data.strip():
         raise EmptyDocument(f"{name} is empty: put text into it, or leave it out.")
     try:
-        loaded = read_pdf(data) if data.startswith(_PDF) else _READERS.get(path.suffix.lower(), _plain)(data)
+        loaded = _pdf(data) if data.startswith(_PDF) else _READERS.get(path.suffix.lower(), _plain)(data)
     except NoTextError as error:
         raise EmptyDocument(f"{name} {error}.") from error
     except ValueError as error:

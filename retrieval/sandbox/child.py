@@ -206,7 +206,7 @@ def _read_and_reply(request: bytes, descriptor: int | None, rules: Rules, replie
 
 def _page(name: str, data: bytes, task: Task) -> list[bytes]:
     """Return the place of a quote, or the size and the pixels of a page, as frames."""
-    from retrieval.documents.quote_places import draw_page, place_quote  # imported here, as few readers need it
+    from retrieval.documents.pdf.quote_places import draw_page, place_quote  # imported here, as few readers need it
 
     if isinstance(task, PlaceQuote):
         found = place_quote(data, *task[1:])

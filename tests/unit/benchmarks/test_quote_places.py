@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.quote_places import compared, text_within
-from retrieval.documents.quote_places import place_quote
+from retrieval.documents.pdf.quote_places import place_quote
 from tests.unit.retrieval.documents.pdfs import drawn
 
 QUOTE = "The evidence is what a reader needs."

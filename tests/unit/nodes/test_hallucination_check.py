@@ -167,10 +167,22 @@ async def test_a_claim_without_a_quote_or_with_a_fact_that_stands_nowhere_is_not
         assert found["quote"] is None
 
 
-async def test_yes_is_no_answer_to_which() -> None:
-    (found,) = await checked("Yes", None, ["It moved: yes."], question="Which club moved?")
-    reason = "It says yes or no, where the question asks which one it is."
+@pytest.mark.parametrize(
+    "question",
+    ["Which club moved?", "How many clubs moved?", "When the hall closed, how many moved?", "Wo ist er?", "¿Qué es?"],
+)
+async def test_yes_answers_no_open_question(question: str) -> None:
+    (found,) = await checked("Yes", None, ["It moved: yes."], question=question)
+    reason = "It says yes or no, which the question does not ask."
     assert found["verdict"] == verdict("no support", reason=reason)
+
+
+@pytest.mark.parametrize(
+    "question", ["Did the club, which moved, pay?", "When he is late, may he stay?", "Was it late?"]
+)
+async def test_yes_is_judged_where_the_question_asks_whether(question: str) -> None:
+    (found,) = await checked("Yes", judging(), ["The club moved and paid."], question=question)
+    assert "which the question does not ask" not in found["verdict"]["reason"]
 
 
 async def test_a_draft_that_only_repeats_the_question_supports_nothing() -> None:
@@ -347,3 +359,12 @@ async def test_a_claim_about_what_a_passage_names_rests_on_its_quote_too_and_is_
     shares = claim["verdict"]["probabilities"]
     assert (claim["verdict"]["label"], 1 - shares["no support"]) == (kept[0], pytest.approx(kept[1]))
     assert sum(shares.values()) == pytest.approx(1)
+
+
+async def test_a_claim_quoted_from_another_row_than_the_question_names_is_not_supported() -> None:
+    rows = ["Country: Germany | Tested: 290\nCountry: Netherlands | Tested: 397"]
+    (found,) = await checked("Tested: 290", None, rows, question="How many did the Netherlands test?")
+    reason = "The row is of Germany, where the question names Netherlands."
+    assert found["verdict"] == verdict("no support", reason=reason)
+    (found,) = await checked("Tested: 397", judging(), rows, question="How many did the Netherlands test?")
+    assert found["verdict"]["label"] == "fully supported"

@@ -261,6 +261,11 @@ def test_a_text_that_the_question_does_not_name_is_added(question: str, conditio
             "SELECT COUNT(*) FROM data WHERE station IN ('Alder', 'Cedar')",
             "counts rows that the question names",
         ),
+        (
+            "How many trains leave the alders?",
+            "SELECT COUNT(*) FROM data WHERE station = 'Alder'",
+            "counts rows that the question names",
+        ),
         ("How many more platforms has Birch than Cedar?", ORDER, "no difference"),
         ("Which has the second most platforms?", ORDER, "add OFFSET"),
         ("How many have few platforms?", "SELECT COUNT(*) FROM data WHERE platforms < 8", "compares with 8"),

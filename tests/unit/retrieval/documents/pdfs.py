@@ -74,3 +74,41 @@ def pdf_of(*objects: bytes) -> bytes:
 def stream(content: str, entries: str = "") -> str:
     """Return a stream object with these entries in its dictionary."""
     return f"<< {entries} /Length {len(content)} >>\nstream\n{content}\nendstream"
+
+
+Text = tuple[float, float, str]  # from the left and the top of the page, in points
+Drawn = tuple[float, float, float, float]  # a line's ends
+
+
+def laid_out(*pages: tuple[Iterable[Text], Iterable[Drawn]], turned: Iterable[Text] = (), size: float = 10) -> bytes:
+    """Return a PDF of pages whose texts and lines stand at given places; text between * is bold, ``turned`` upright."""
+    document = FPDF(unit="pt", format="a4")
+    for texts, lines in pages:
+        document.add_page()
+        for x, y, text in texts:
+            document.set_font("helvetica", "B" if text[0] == "*" else "", size)
+            document.text(x, y, text.strip("*"))
+        for line in lines:
+            document.line(*line)
+        for x, y, text in turned:
+            with document.rotation(90, x, y):
+                document.text(x, y, text)
+    return bytes(document.output())
+
+
+def in_columns(
+    places: Iterable[float], rows: Iterable[Iterable[str]], top: float = 100, step: float = 15
+) -> list[Text]:
+    """Return the texts of rows, each beginning at the places of the columns; "" leaves a cell empty."""
+    return [
+        (x, top + step * index, text)
+        for index, row in enumerate(rows)
+        for x, text in zip(places, row, strict=False)
+        if text
+    ]
+
+
+def grid(x: Iterable[float], y: Iterable[float]) -> list[Drawn]:
+    """Return the lines of a grid."""
+    x, y = list(x), list(y)
+    return [(x[0], at, x[-1], at) for at in y] + [(at, y[0], at, y[-1]) for at in x]

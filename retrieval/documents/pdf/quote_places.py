@@ -13,14 +13,15 @@ from contextlib import closing, contextmanager
 from itertools import groupby
 from typing import Any, NamedTuple
 
+from core.passages import BETWEEN_CELLS
 from core.text import clean
 from retrieval.documents.loaded import MOST_PIXELS, PagePicture, PageQuote, Rectangle
-from retrieval.documents.pdf import LIGATURES, LINE_END_HYPHEN
+from retrieval.documents.pdf.reader import read_page
+from retrieval.documents.pdf.words import LIGATURES, LINE_END_HYPHEN, displayed
 
 _WIDEST = 4_000  # pixels
 _CHECKED = 2.0  # pixels per point of the drawing in which text must be visible
 _CONTRAST = 16  # of 255, between the lightest and the darkest pixel of a word that can be seen
-_EXACT = 1_000_000  # steps across the page: pdfium gives places as whole numbers of steps
 _OVERHANG = 0.004  # of the page, by which a glyph may reach beyond its edge
 _GAP = 3.0  # the widest gap before a line's next character, in line heights
 _LOST = re.compile(r"[\s-]+")
@@ -51,13 +52,16 @@ def place_quote(data: bytes, page: int, quote: str, before: str = "", after: str
         if opened is None:
             return None
         glyphs = _glyphs(opened)
-        span = _find(glyphs, quote, before, after)
-        if span is None:
+        rows = _rows(opened, quote) if BETWEEN_CELLS in quote else []
+        if rows:
+            quoted = [glyph for glyph in glyphs if any(_holds(box, glyph) for row in rows for box in row)]
+            lines, others = [_enclosing(row) for row in rows], []
+        elif span := _find(glyphs, quote, before, after):
+            quoted, others = glyphs[span.start : span.stop], glyphs[: span.start] + glyphs[span.stop :]
+            lines = [_enclosing(glyph.box for glyph in line) for line in _lines(quoted)]
+        else:
             return None
         width, height = opened.get_size()
-        quoted = glyphs[span.start : span.stop]
-        others = glyphs[: span.start] + glyphs[span.stop :]
-        lines = [_enclosing(glyph.box for glyph in line) for line in _lines(quoted)]
         if any(not _within(glyph.box, width, height) for glyph in quoted) or _covers(lines, others, quoted):
             return None
         if not _visible(opened, quoted):
@@ -102,16 +106,10 @@ def _opened(data: bytes, page: int) -> Iterator[Any]:
 
 def _glyphs(page: Any) -> list[_Glyph]:
     """Return the characters, without white space, that ``pages_by_pdfium`` reads: those in the page's visible box."""
-    from pypdfium2 import PdfPosConv, raw
+    from pypdfium2 import raw
 
     left, bottom, right, top = page.get_bbox()
-    width, height = page.get_size()
-    convert = PdfPosConv(page, (0, 0, _EXACT, _EXACT, 0)).to_bitmap
-
-    def displayed(x: float, y: float) -> tuple[float, float]:
-        across, down = convert(x, y)
-        return across * width / _EXACT, down * height / _EXACT
-
+    to_place = displayed(page)
     x, y = ctypes.c_double(), ctypes.c_double()
     glyphs: list[_Glyph] = []
     word = line = high = 0
@@ -133,12 +131,34 @@ def _glyphs(page: Any) -> list[_Glyph]:
             if min(box[2], right) <= max(box[0], left) or min(box[3], top) <= max(box[1], bottom):
                 continue
             raw.FPDFText_GetCharOrigin(text, index, x, y)
-            corners = displayed(box[0], box[1]), displayed(box[2], box[3])
+            corners = to_place(box[0], box[1]), to_place(box[2], box[3])
             edges = Rectangle(*map(min, *corners), *map(max, *corners))
-            across, down = displayed(x.value, y.value)
+            across, down = to_place(x.value, y.value)
             glyphs.append(_Glyph(_letters(character), edges, across, down, word, line))
             line += character == LINE_END_HYPHEN
     return glyphs
+
+
+def _rows(page: Any, quote: str) -> list[list[Rectangle]]:
+    """Return the boxes of the words in each row of a table that a quote gives, ``column: value | column: value``.
+
+    The result is empty unless each row is there once.
+    """
+    known = [list(row) for table in read_page(page)[1] for _, row in groupby(table.body, key=lambda cell: cell.row)]
+    rows: list[list[Rectangle]] = []
+    for line in quote.split("\n"):
+        values = [_letters(part) for part in line.split(BETWEEN_CELLS)]
+        fitting = [
+            row
+            for row in known
+            if len(row) == len(values)
+            and all(value.endswith(_letters(cell.text)) for value, cell in zip(values, row, strict=True))
+        ]
+        if len(fitting) != 1:
+            return []
+        words = (word for cell in fitting[0] for one in cell.lines for word in one.words)
+        rows.append([Rectangle(word.left, word.top, word.right, word.bottom) for word in words])
+    return rows
 
 
 def _letters(text: str) -> str:

@@ -8,7 +8,7 @@ from pypdfium2 import PdfiumError  # type: ignore[import-untyped]
 from benchmarks.documents import load
 from core.errors import UnreadableDocument
 from retrieval.documents.load import parse_document
-from retrieval.documents.pdf import EncryptedError, Pages, pages_by_pdfium, pages_by_pypdf, unwrap
+from retrieval.documents.pdf.reader import EncryptedError, Pages, pages_by_pdfium, pages_by_pypdf, unwrap
 from tests.unit.retrieval.documents.pdfs import drawn, encrypted, pdf
 from tests.unit.retrieval.documents.processor_time import bounded
 

@@ -12,10 +12,10 @@ from PIL import Image, ImageChops
 from grounding.sentences import sentences
 from retrieval.documents.load import parse_document
 from retrieval.documents.loaded import MOST_PIXELS, PageQuote, Rectangle
-from retrieval.documents.quote_places import draw_page, place_quote
+from retrieval.documents.pdf.quote_places import draw_page, place_quote
 from tests.unit.retrieval.documents.pdfs import drawn, pdf, stream
 
-SAMPLE = Path(__file__).resolve().parents[4] / "data" / "library" / "artificial-intelligence-and-society.pdf"
+SAMPLE = Path(__file__).resolve().parents[5] / "data" / "library" / "artificial-intelligence-and-society.pdf"
 PIXELS = 2.0  # for a point
 BLUR = 3  # pixels by which a glyph reaches beyond its outline
 

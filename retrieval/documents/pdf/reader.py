@@ -7,20 +7,28 @@ from collections.abc import Container, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from statistics import quantiles
+from typing import Any
 
 from core.errors import NoTextError
 from core.text import clean
 from retrieval.documents.decode import numbered, stated_day
 from retrieval.documents.headings import stated_title
-from retrieval.documents.loaded import Loaded, Section
-from retrieval.documents.page_lines import body_text
+from retrieval.documents.loaded import Loaded
+from retrieval.documents.pdf.page_lines import body_text
+from retrieval.documents.pdf.sections import marked_text, section_of
+from retrieval.documents.pdf.tables import PageTable, page_tables
+from retrieval.documents.pdf.words import LIGATURES, LINE_END_HYPHEN, characters_of, rules_of, words_of
 
 
 @dataclass
 class Pages:
-    """The text of every page in order, "" for a page without text, and the numbers of ``broken`` pages, from 1."""
+    """The text of every page in order, "" for a page without text, and the numbers of ``broken`` pages, from 1.
+
+    ``tables`` are those of each page, by its number, which its text has marks in the places of.
+    """
 
     texts: list[str] = field(default_factory=list)
+    tables: dict[int, list[PageTable]] = field(default_factory=dict)
     broken: list[int] = field(default_factory=list)
     title: str = ""
     date: str | None = None
@@ -30,7 +38,6 @@ class EncryptedError(ValueError):
     """The document needs a password other than the empty one, or a cipher that is not known."""
 
 
-LINE_END_HYPHEN = "\x02"  # pdfium's mark
 _HYPHEN = re.compile(rf"(?<=\w){LINE_END_HYPHEN}(?=\w)")
 _LOCKED = "is encrypted: save it without a password, for example with qpdf --decrypt"
 _UNKNOWN_CIPHER = "is encrypted in a way that cannot be undone here: save it without"
@@ -55,14 +62,23 @@ def pages_by_pdfium(data: bytes) -> Pages:
         for index in range(len(document)):
             text = ""
             try:
-                with closing(document[index]) as page, closing(page.get_textpage()) as textpage:
-                    text = textpage.get_text_bounded()
+                with closing(document[index]) as page:
+                    text, pages.tables[index + 1] = read_page(page)
             except PdfiumError:
                 pages.broken.append(index + 1)
             pages.texts.append(_HYPHEN.sub("-\n", text.replace("\r\n", "\n")))
         pages.title = stated_title(clean(document.get_metadata_value("Title")))
         pages.date = stated_day(*map(document.get_metadata_value, ("ModDate", "CreationDate")))
     return pages
+
+
+def read_page(page: Any) -> tuple[str, list[PageTable]]:
+    """Return the text within the page's visible box, with a mark in the place of each table, and the tables."""
+    with closing(page.get_textpage()) as text:
+        characters = characters_of(text)
+        words = words_of(page, text, characters)
+        tables = page_tables(words, *rules_of(page))
+        return marked_text(characters, words, tables) if tables else (text.get_text_bounded(), [])
 
 
 def pages_by_pypdf(data: bytes, wanted: Container[int] | None = None) -> Pages:
@@ -160,7 +176,6 @@ _RECHECKED = 50  # empty pages at most that are read again to see whether they a
 _MARK = b"%PDF-"
 _HEAD = 1_024  # bytes at the beginning in which readers search for the mark
 _TAIL = 2_048  # bytes at the end in which a complete file has its end mark
-LIGATURES = str.maketrans({"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st"})
 _DAMAGED = "is damaged: save it anew as PDF"
 _TRUNCATED = "is truncated: get a complete copy of it"
 
@@ -188,7 +203,12 @@ def read_pdf(data: bytes) -> Loaded:
     if not any(texts):
         raise NoTextError("has no text layer: run OCR on it, for example ocrmypdf, and index the result")
     note = f"{numbered('page', pages.broken)} cannot be read" if pages.broken else ""
-    sections = [Section(text, page=number) for number, text in enumerate(unwrap(body_text(texts)), 1) if text]
+    sections = []
+    before: PageTable | None = None
+    for number, text in enumerate(unwrap(body_text(texts)), 1):
+        if text:
+            section, before = section_of(text, number, pages.tables.get(number, []), before)
+            sections.append(section)
     return Loaded(sections, note, pages.date, pages.title)
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from retrieval.documents.page_lines import body_text
+from retrieval.documents.pdf.page_lines import body_text
 
 HEADS = ("2.1. Fees", "Notice", "Repairs", "Repairs", "Repairs", "Repairs")
 TEXTS = ("The fee is 30 euros.", "Give notice by 3 May.", "Walls.", "Roof.", "The lift is mended in 2024", "End.")

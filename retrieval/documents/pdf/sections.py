@@ -1,0 +1,80 @@
+"""Put the tables of a PDF page into its text as rows, below their captions."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from core.passages import BETWEEN_CELLS
+from retrieval.documents.headings import Heading
+from retrieval.documents.html import read_html
+from retrieval.documents.loaded import Section
+from retrieval.documents.pdf.tables import CAPTION, PageTable
+from retrieval.documents.pdf.words import LIGATURES, Word
+
+_TABLE = "\ue001"  # in the place of a table
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[^\Wa-z_])")
+_LINES = 3  # of a caption
+_LONG, _LONGEST = 120, 300  # characters of a line that is no numbered caption; that ends in a colon
+
+
+def marked_text(
+    characters: Sequence[str], words: Iterable[Word], tables: Sequence[PageTable]
+) -> tuple[str, list[PageTable]]:
+    """Return a page's visible text with a mark in the place of each table, and the tables in the order of the marks."""
+    visible = {index for word in words for index in word.characters}
+    owners = {index: table for table in tables for word in table.words for index in word.characters}
+    parts: list[str] = []
+    order: dict[int, PageTable] = {}
+    for index, character in enumerate(characters):
+        if table := owners.get(index):
+            if id(table) not in order:
+                order[id(table)] = table
+                parts.append(f"\n\n{_TABLE}\n\n")
+        elif character.isspace() or (index in visible and character != _TABLE):
+            parts.append(character)
+    return "".join(parts), list(order.values())
+
+
+def section_of(
+    text: str, page: int, tables: Sequence[PageTable], before: PageTable | None
+) -> tuple[Section, PageTable | None]:
+    """Return a page with its tables as rows, whose captions are headings, and the table at its end, if there is one.
+
+    ``before`` is the table at the end of the page before: one without a header at the top of this page continues it.
+    """
+    text, *rest = (part.strip() for part in text.split(_TABLE))
+    headings: list[Heading] = []
+    for table, after in zip(tables, rest, strict=True):
+        if before and not text and not table.header and table.columns == before.columns:
+            table = replace(table, header=before.header)
+        rows = read_html(table.html.translate(LIGATURES)).sections[0].text
+        caption, text = _last_lines(text)
+        if not CAPTION.match(caption) and CAPTION.match(below := after.split("\n", 1)[0]):
+            text, caption, after = f"{text}\n\n{caption}".strip(), below, after[len(below) :].strip()
+        start = len(text) + 2 if text else 0
+        if caption:
+            headings.append(Heading(start, start + len(caption), 1))
+        text = "\n\n".join(filter(None, (text, f"{caption}\n{rows}".strip())))
+        if caption:
+            headings.append(Heading(len(text), len(text), 1))  # without words: the caption is that of the table alone
+        before = None if after else table
+        text = "\n\n".join(filter(None, (text, after)))
+    return Section(text, page=page, headings=tuple(headings)), before if rest else None
+
+
+def _last_lines(text: str) -> tuple[str, str]:
+    """Return the caption at the end of a text, or the sentence that leads in, and the text before; "" without one."""
+    lines = text.split("\n")
+    if lines[-1].endswith(":"):
+        begin = max((end.end() for end in _SENTENCE_END.finditer(lines[-1])), default=0)
+        lines[-1:] = list(filter(None, (lines[-1][:begin].strip(), lines[-1][begin:])))
+    for count in range(1, _LINES + 1):
+        if len(lines) >= count and CAPTION.match(lines[-count]):
+            break
+    else:
+        count = 2 if lines[-1].startswith("(") else 1
+        last = lines[-count:]
+        most = _LONGEST if last[-1].endswith(":") else _LONG
+        if any(len(one) > most or BETWEEN_CELLS in one or one.endswith((".", ";", ",", "!", "?")) for one in last):
+            count = 0
+    return "\n".join(lines[len(lines) - count :]), "\n".join(lines[: len(lines) - count]).strip()

@@ -1,0 +1,33 @@
+import pytest
+
+from grounding.table_rows import of_another_row
+
+ROWS = """Country: Germany | 2007: 123 | 2006: 290
+Country: Netherlands | 2007: 269 | 2006: 397
+Country: Isle of Man | 2007: 2 | 2006: 3
+2005 | Men | 40"""
+GERMANY = ROWS.split("\n", 1)[0]
+
+
+def test_a_row_is_not_that_of_a_question_that_names_another() -> None:
+    said = "The row is of Germany, where the question names Netherlands."
+    assert of_another_row(GERMANY, ROWS, "How many did the Netherlands test in 2006?") == said
+    assert "names Isle of Man" in of_another_row(GERMANY, ROWS, "And the isle of man?")
+    assert "names Men" in of_another_row(GERMANY, ROWS, "How many Men?")
+
+
+@pytest.mark.parametrize(
+    ("quote", "question"),
+    [
+        (GERMANY, "How many did Germany test in 2006?"),
+        (GERMANY, "Did the Netherlands test more than Germany?"),
+        (GERMANY, "How many were tested?"),
+        (GERMANY, "How many men in 2005?"),  # no capitals
+        (GERMANY, "What of the Nether Netherlandish?"),
+        (ROWS, "How many did the Netherlands test?"),
+        ("Germany tested 290.", "How many did the Netherlands test?"),
+        ("Country: Germany | beside Netherlands: 1", "How many did the Netherlands test?"),
+    ],
+)
+def test_a_row_that_the_question_names_or_none_is_no_other(quote: str, question: str) -> None:
+    assert of_another_row(quote, ROWS, question) == ""
