@@ -42,24 +42,30 @@ def section_of(
 
     ``before`` is the table at the end of the page before: one without a header at the top of this page continues it.
     """
-    text, *rest = (part.strip() for part in text.split(_TABLE))
+    if not tables:
+        return Section(text, page=page), None
+    between, *rest = (part.strip() for part in text.split(_TABLE))
+    text = ""
     headings: list[Heading] = []
     for table, after in zip(tables, rest, strict=True):
-        if before and not text and not table.header and table.columns == before.columns:
+        if before and not text and not between and not table.header and table.columns == before.columns:
             table = replace(table, header=before.header)
         rows = read_html(table.html.translate(LIGATURES)).sections[0].text
-        caption, text = _last_lines(text)
+        caption, above = _last_lines(between)
         if not CAPTION.match(caption) and CAPTION.match(below := after.split("\n", 1)[0]):
-            text, caption, after = f"{text}\n\n{caption}".strip(), below, after[len(below) :].strip()
+            above, caption, after = f"{above}\n\n{caption}".strip(), below, after[len(below) :].strip()
+        text = _apart(text, above)
         start = len(text) + 2 if text else 0
+        text = _apart(text, f"{caption}\n{rows}".strip())
         if caption:
-            headings.append(Heading(start, start + len(caption), 1))
-        text = "\n\n".join(filter(None, (text, f"{caption}\n{rows}".strip())))
-        if caption:
-            headings.append(Heading(len(text), len(text), 1))  # without words: the caption is that of the table alone
-        before = None if after else table
-        text = "\n\n".join(filter(None, (text, after)))
-    return Section(text, page=page, headings=tuple(headings)), before if rest else None
+            # The heading without words ends what the caption stands for.
+            headings += [Heading(start, start + len(caption), 1), Heading(len(text), len(text), 1)]
+        between, before = after, None if after else table
+    return Section(_apart(text, between), page=page, headings=tuple(headings)), before
+
+
+def _apart(*texts: str) -> str:
+    return "\n\n".join(filter(None, texts))
 
 
 def _last_lines(text: str) -> tuple[str, str]:

@@ -5,9 +5,11 @@ from random import Random
 
 import pytest
 
+from retrieval.documents.headings import is_heading_list
 from retrieval.documents.load import parse_document
 from retrieval.documents.loaded import CELLS, Section
 from retrieval.documents.pdf.quote_places import place_quote
+from retrieval.documents.pdf.sections import section_of
 from tests.unit.retrieval.documents.pdfs import Text, grid, in_columns, laid_out
 from tests.unit.retrieval.documents.processor_time import bounded
 
@@ -173,6 +175,19 @@ def test_labels_below_each_other_are_no_paragraph() -> None:
     rows = [["", "2024", "2023"], *([label, "7", "8"] for label in labels)]
     text = text_of([*in_columns([60, 300, 400], rows), (60, 160, "and of all of these")])
     assert all(f"{label} | 2024: 7 | 2023: 8" in text for label in labels)
+
+
+def test_the_last_line_of_a_table_is_no_caption_of_the_next() -> None:
+    other = [[*row[:2], row[2]] for row in BALANCE]
+    texts = [*in_columns(COLUMNS, [*BALANCE, ["Unaudited", "", ""]]), *in_columns(COLUMNS, other, 300)]
+    (only,) = sections(laid_out((texts, [])))
+    assert only.text.count("Cash | 2024: 1,200 | 2023: 900") == 2
+    assert is_heading_list(only.headings, len(only.text))
+
+
+def test_a_page_without_tables_may_hold_the_sign_that_stands_for_one() -> None:
+    text = "A sign \ue001 of its own"
+    assert section_of(text, 1, [], None) == (Section(text, page=1), None)
 
 
 def test_units_are_names_and_no_figures() -> None:
