@@ -1,6 +1,5 @@
 """Find tables of figures in columns, around which no lines are drawn."""
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from statistics import median
@@ -17,7 +16,6 @@ _LONG = 12  # words of a line without cells that ends a table
 _PROSE, _SHORT = 5, 4  # words of a line of running text, on average; of most cells in all columns but one, at most
 _LONG_CELL = 8  # words: fewer than half of the words beside the first column stand in longer cells
 _RAGGED = 0.15  # of a line of running text, by which the next may be longer or shorter
-_BULLET = re.compile(r"[-–—*•▪◦‣●○■□➢✓·o]$")
 Row = list[Part]
 
 
@@ -174,7 +172,7 @@ def _is_table(rows: Sequence[Row], body: Sequence[Row], columns: int) -> bool:
     texts: list[list[str]] = [[] for _ in range(columns)]
     for first, _, own in (cell for row in body for cell in row):
         texts[first].append(_text(own))
-    if len(full) < max(_ROWS, _FULL * len(rows)) or all(map(_BULLET.match, texts[0])):
+    if len(full) < max(_ROWS, _FULL * len(rows)):
         return False
     several = [{_text(own) for _, _, own in row} for row in body if len(row) > 1]
     is_chart = 2 * sum(len(one) == 1 for one in several) > len(several)  # figures of two axes

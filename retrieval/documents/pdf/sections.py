@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from core.passages import BETWEEN_CELLS
 from retrieval.documents.headings import Heading
 from retrieval.documents.html import read_html
 from retrieval.documents.loaded import Section
@@ -81,6 +80,6 @@ def _last_lines(text: str) -> tuple[str, str]:
         count = 2 if lines[-1].startswith("(") else 1
         last = lines[-count:]
         most = _LONGEST if last[-1].endswith(":") else _LONG
-        if any(len(one) > most or BETWEEN_CELLS in one or one.endswith((".", ";", ",", "!", "?")) for one in last):
+        if any(len(one) > most or one.endswith((".", ";", ",", "!", "?")) for one in last):
             count = 0
     return "\n".join(lines[len(lines) - count :]), "\n".join(lines[: len(lines) - count]).strip()

@@ -80,13 +80,20 @@ Text = tuple[float, float, str]  # from the left and the top of the page, in poi
 Drawn = tuple[float, float, float, float]  # a line's ends
 
 
-def laid_out(*pages: tuple[Iterable[Text], Iterable[Drawn]], turned: Iterable[Text] = (), size: float = 10) -> bytes:
-    """Return a PDF of pages whose texts and lines stand at given places; text between * is bold, ``turned`` upright."""
+def laid_out(
+    *pages: tuple[Iterable[Text], Iterable[Drawn]], turned: Iterable[Text] = (), size: float = 10, font: str = ""
+) -> bytes:
+    """Return a PDF of pages whose texts and lines stand at given places; text between * is bold, ``turned`` upright.
+
+    ``font`` is a font's file, which has no bold.
+    """
     document = FPDF(unit="pt", format="a4")
+    if font:
+        document.add_font("font", fname=font)
     for texts, lines in pages:
         document.add_page()
         for x, y, text in texts:
-            document.set_font("helvetica", "B" if text[0] == "*" else "", size)
+            document.set_font("font" if font else "helvetica", "B" if text[0] == "*" else "", size)
             document.text(x, y, text.strip("*"))
         for line in lines:
             document.line(*line)

@@ -3,6 +3,7 @@
 from pathlib import Path
 from random import Random
 
+import matplotlib
 import pytest
 
 from retrieval.documents.headings import is_heading_list
@@ -58,6 +59,60 @@ def test_a_caption_is_the_heading_of_its_table_alone_and_text_stays_in_its_place
     caption, end = only.headings
     assert only.text[caption.start : caption.end] == "Table 2: Assets"
     assert end.start == end.end == only.text.index(after, len(before) + 1) - 2
+    assert {row for _, row, *_ in (only.extra or {})[CELLS]} == {1, 2, 3}
+
+
+@pytest.mark.parametrize(
+    ("above", "heading"),
+    [
+        (["Assets", "(in millions)"], "Assets\n(in millions)"),
+        ([f"{PROSE[0]}. This is what we own:"], "This is what we own:"),
+        ([f"{PROSE[0]}."], ""),
+    ],
+)
+def test_what_leads_in_a_table_is_its_heading(above: list[str], heading: str) -> None:
+    texts = [(60, 100 - 12 * (len(above) - index), line) for index, line in enumerate(above)]
+    (only,) = sections(laid_out(([*texts, *in_columns(COLUMNS, BALANCE)], [])))
+    assert "".join(only.text[one.start : one.end] for one in only.headings) == heading
+
+
+def test_a_title_in_cells_of_its_own_names_no_column() -> None:
+    texts = [(60, 85, "Table 3"), (250, 85, "Sales"), *in_columns(COLUMNS, BALANCE)]
+    assert "Cash | 2024: 1,200 | 2023: 900" in text_of(texts)
+
+
+def test_a_label_above_the_first_figures_is_no_name() -> None:
+    rows = [BALANCE[0], ["Assets", "", ""], *BALANCE[1:]]
+    assert "Cash | 2024: 1,200 | 2023: 900" in text_of(in_columns(COLUMNS, rows))
+
+
+def test_names_that_nearly_touch_stand_above_their_own_columns() -> None:
+    rows = [["", "Graduates", "Others"], ["2024", "1,200", "900"], ["2023", "1,100", "800"], ["2022", "1,000", "700"]]
+    assert "2024 | Graduates: 1,200 | Others: 900" in text_of(in_columns([60, 200, 254], rows))
+
+
+def test_a_name_in_a_part_of_its_column_names_it() -> None:
+    rows = [["*Gas*", "", "*Air*", "*Water*"], ["Methane", "100", "", "5"], ["Benzene", "200", "", "6"]]
+    across = [(60, y, 400, y) for y in (100, 118, 136, 154)]
+    down = [(x, 100, x, 154) for x in (60, 200, 300, 400)] + [(230, 100, 230, 118)]
+    text = text_of(in_columns([65, 205, 235, 305], rows, 113, 18), [*across, *down])
+    assert "Gas: Methane | Air: 100 | Water: 5" in text
+
+
+def test_rows_without_a_line_on_their_left_keep_their_labels() -> None:
+    frame = [*grid([45, 410], [85, 155]), *((60, y, 400, y) for y in (90, 104, 119, 134, 150))]
+    lines = [*frame, *((x, 90, x, 150) for x in (245, 345, 400)), (50, 85, 50, 155), (45, 90, 410, 90)]
+    assert "Cash | 2024: 1,200 | 2023: 900" in text_of(in_columns(COLUMNS, BALANCE), lines)
+
+
+def test_what_is_outside_of_the_page_or_written_from_right_to_left_is_in_no_table() -> None:
+    outside = [(700, 115, "Secret"), *in_columns(COLUMNS, BALANCE)]
+    assert "Cash | 2024: 1,200 | 2023: 900" in text_of(outside)
+    assert "Secret" not in text_of(outside)
+    font = str(Path(matplotlib.get_data_path()) / "fonts" / "ttf" / "DejaVuSans.ttf")
+    hebrew = in_columns(COLUMNS, [["\u05e9\u05dc\u05d5\u05dd", *row[1:]] for row in BALANCE])
+    (only,) = sections(laid_out((hebrew, []), font=font))
+    assert " | " not in only.text
 
 
 def test_a_numbered_caption_below_a_table_stands_above_its_rows() -> None:
@@ -122,6 +177,34 @@ def test_lines_between_the_columns_of_the_header_alone_divide_all_rows() -> None
     )
 
 
+@pytest.mark.parametrize("y", [[90, 105, 152], [90, 152]])
+def test_rows_that_no_lines_divide_are_told_apart_by_their_figures(y: list[float]) -> None:
+    lines = grid([55, 245, 345, 400], y)
+    assert "Cash | 2024: 1,200 | 2023: 900\nLand and buildings | 2024: 25,000" in text_of(
+        in_columns(COLUMNS, BALANCE), lines
+    )
+
+
+def test_a_line_between_a_currency_and_its_amount_divides_no_cell() -> None:
+    rows = [["", "", "2024", "2023"], ["Cash", "$", "1,200", "900"], *([row[0], "", *row[1:]] for row in BALANCE[2:])]
+    lines = grid([55, 240, 265, 345, 400], [90, 104, 119, 134, 150])
+    assert "Cash | 2024: $ 1,200 | 2023: 900" in text_of(in_columns([60, 250, 280, 350], rows), lines)
+
+
+def test_the_lines_of_a_chart_are_no_table() -> None:
+    labels = in_columns([65, 145], [["4,000", "Sales"], ["", ""], ["2,000", "Costs"], ["", ""], ["0", ""]], 105, 20)
+    assert " | " not in text_of(labels, grid(range(60, 461, 80), range(95, 196, 20)))
+
+
+def test_a_table_within_a_cell_is_read_once() -> None:
+    outer = [(65, 115, "*Item*"), (305, 115, "*Detail*"), (65, 160, "Loan"), (65, 250, "Rent"), (305, 250, "None")]
+    inner = in_columns([325, 405], [["*Year*", "*Sum*"], ["2024", "7"], ["2023", "8"]], 155, 18)
+    text = text_of(
+        [*outer, *inner], [*grid([60, 300, 520], [100, 125, 235, 260]), *grid([320, 400, 480], [142, 160, 178, 196])]
+    )
+    assert text.count("2024") == 1
+
+
 def test_a_label_of_several_lines_belongs_to_one_row() -> None:
     rows = [["", "2024", "2023"], ["Cash, and what can be", "", ""], ["sold for cash", "7", "8"], *BALANCE[1:]]
     rows += [["Goods on their way to", "5", "6"], ["customers", "", ""], ["All", "9", "9"]]
@@ -146,10 +229,17 @@ def test_a_currency_right_behind_a_label_belongs_to_the_amount() -> None:
 
 
 def test_years_below_amounts_begin_another_table() -> None:
-    flows = [["(in millions)", "2020", "2019"], ["Sales", "7", "8"], ["Costs", "5", "6"], ["Profit", "2", "2"]]
+    flows = [
+        ["", "Fiscal", "Fiscal"],
+        ["(in millions)", "2020", "2019"],
+        ["Sales", "7", "8"],
+        ["Costs", "5", "6"],
+        ["Profit", "2", "2"],
+    ]
     assert text_of(in_columns(COLUMNS, [*BALANCE, *flows])).endswith(
-        "Total | 2024: 26,200 | 2023: 25,000\n\n(in millions): Sales | 2020: 7 | 2019: 8\n"
-        "(in millions): Costs | 2020: 5 | 2019: 6\n(in millions): Profit | 2020: 2 | 2019: 2"
+        "Total | 2024: 26,200 | 2023: 25,000\n\n(in millions): Sales | Fiscal 2020: 7 | Fiscal 2019: 8\n"
+        "(in millions): Costs | Fiscal 2020: 5 | Fiscal 2019: 6\n"
+        "(in millions): Profit | Fiscal 2020: 2 | Fiscal 2019: 2"
     )
 
 
@@ -222,6 +312,9 @@ def test_running_text_in_the_other_column_of_a_page_is_no_part_of_a_table() -> N
         in_columns([60, 75], [["-", f"item {number} of the list"] for number in range(6)]),
         in_columns([60, 200], [["2 cups of flour"], ["Bake it."], ["10", "minutes"], ["Serve."], ["Eat it."]]),
         in_columns([60, 250], [["Name", "Place"], ["Anna", "Oslo"], ["Ben", "Rome"], ["Cleo", "Bern"]]),  # no figures
+        in_columns([60, 250], [[figure, figure] for figure in ("450", "400", "350", "300")]),  # axes of two charts
+        in_columns([60, 100, 140], [["A", "12", f"{PROSE[0]} anyway"]] * 4),
+        in_columns([60, 150, 240, 330, 420], [["A", "1"], ["B", "", "2"], ["C", "", "", "3"], ["D", "", "", "", "4"]]),
     ],
 )
 def test_what_is_no_table_of_figures_stays_text(texts: list[Text]) -> None:
@@ -243,6 +336,10 @@ def test_tables_of_other_columns_or_below_text_are_tables_of_their_own() -> None
     found = sections(
         laid_out(*((texts, []) for texts in (with_text, in_columns(COLUMNS, other), with_text, with_text)))
     )
+    wider = in_columns(
+        [60, 250, 350, 450], [["Goods", "5", "6", "7"], ["Tools", "7", "8", "9"], ["Cars", "9", "10", "11"]]
+    )
+    assert sections(laid_out((in_columns(COLUMNS, BALANCE), []), (wider, [])))[1].text.startswith("Goods | 5 | 6 | 7")
     assert [{table for table, *_ in (one.extra or {})[CELLS]} for one in found] == [{0}, {1}, {2}, {3}]
 
 
@@ -294,14 +391,15 @@ def test_the_row_of_a_quote_is_marked_on_its_page() -> None:
     assert (first.top * found.height, second.top * found.height) == pytest.approx((122, 137), abs=4)
     assert place_quote(data, 1, "Land and buildings | 2024: 25,000 | 2023: 24,101") is None
     assert place_quote(data, 1, "Total | 2024: 26,200") is None
+    twice = laid_out(([*in_columns(COLUMNS, BALANCE), *in_columns(COLUMNS, BALANCE, 300)], []))
+    assert place_quote(twice, 1, "Total | 2024: 26,200 | 2023: 25,000") is None
 
 
 def test_a_page_that_is_full_of_words_and_lines_is_read_in_bounded_time() -> None:
     random = Random(3)
     texts = [(random.uniform(0, 590), random.uniform(0, 840), f"{random.randint(0, 99)}") for _ in range(3_500)]
-    few, many = (
-        grid(*(sorted(random.uniform(0, 590) for _ in range(count)) for _ in range(2))) for count in (500, 9_000)
-    )
+    few = grid(*(sorted(random.uniform(0, 590) for _ in range(500)) for _ in range(2)))
+    many = [(x, y, x + 4, y) for x, y in ((random.uniform(0, 590), random.uniform(0, 840)) for _ in range(9_000))]
     for lines in (few, many):
         data = laid_out((texts, lines), size=2)
         with bounded():
