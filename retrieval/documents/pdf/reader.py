@@ -41,6 +41,7 @@ class EncryptedError(ValueError):
 _HYPHEN = re.compile(rf"(?<=\w){LINE_END_HYPHEN}(?=\w)")
 _LOCKED = "is encrypted: save it without a password, for example with qpdf --decrypt"
 _UNKNOWN_CIPHER = "is encrypted in a way that cannot be undone here: save it without"
+_MOST_SEARCHED = 8_000_000  # characters of a file, on whose pages tables are searched, which takes 6 s a million
 _PASSWORD, _SECURITY = 4, 5  # FPDF_ERR_PASSWORD, FPDF_ERR_SECURITY
 
 
@@ -58,12 +59,15 @@ def pages_by_pdfium(data: bytes) -> Pages:
             raise
         raise EncryptedError(_LOCKED if error.err_code == _PASSWORD else _UNKNOWN_CIPHER) from error
     pages = Pages()
+    length = 0
     with document:
         for index in range(len(document)):
             text = ""
             try:
                 with closing(document[index]) as page:
-                    text, pages.tables[index + 1] = read_page(page)
+                    text, tables = read_page(page, with_tables=length < _MOST_SEARCHED)
+                    pages.tables[index + 1] = tables
+                    length += len(text) + sum(len(word.text) for table in tables for word in table.words)
             except PdfiumError:
                 pages.broken.append(index + 1)
             pages.texts.append(_HYPHEN.sub("-\n", text.replace("\r\n", "\n")))
@@ -72,9 +76,11 @@ def pages_by_pdfium(data: bytes) -> Pages:
     return pages
 
 
-def read_page(page: Any) -> tuple[str, list[PageTable]]:
+def read_page(page: Any, *, with_tables: bool = True) -> tuple[str, list[PageTable]]:
     """Return the text within the page's visible box, with a mark in the place of each table, and the tables."""
     with closing(page.get_textpage()) as text:
+        if not with_tables:
+            return text.get_text_bounded(), []
         characters = characters_of(text)
         words = words_of(page, text, characters)
         tables = page_tables(words, *rules_of(page))

@@ -13,7 +13,7 @@ from retrieval.documents.pdf.words import LIGATURES, Word
 _TABLE = "\ue001"  # in the place of a table
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[^\Wa-z_])")
 _LINES = 3  # of a caption
-_LONG, _LONGEST = 120, 300  # characters of a line that is no numbered caption; that ends in a colon
+_LONG, _LONGEST = 120, 300  # characters of a line that is no numbered caption; of one that ends in a colon
 
 
 def marked_text(
@@ -73,13 +73,16 @@ def _last_lines(text: str) -> tuple[str, str]:
     if lines[-1].endswith(":"):
         begin = max((end.end() for end in _SENTENCE_END.finditer(lines[-1])), default=0)
         lines[-1:] = list(filter(None, (lines[-1][:begin].strip(), lines[-1][begin:])))
-    for count in range(1, _LINES + 1):
-        if len(lines) >= count and CAPTION.match(lines[-count]):
-            break
-    else:
-        count = 2 if lines[-1].startswith("(") else 1
-        last = lines[-count:]
-        most = _LONGEST if last[-1].endswith(":") else _LONG
-        if any(len(one) > most or one.endswith((".", ";", ",", "!", "?")) for one in last):
-            count = 0
+    last = lines[-_LINES:]
+    numbered = [index for index, line in enumerate(last) if CAPTION.match(line)]
+    begin = numbered[-1] if numbered else len(last)
+    while not numbered and begin and _is_title(last[begin - 1]):
+        begin -= 1
+    count = len(last) - begin
     return "\n".join(lines[len(lines) - count :]), "\n".join(lines[: len(lines) - count]).strip()
+
+
+def _is_title(line: str) -> bool:
+    if line.endswith(":"):
+        return len(line) <= _LONGEST
+    return 0 < len(line) <= _LONG and not line.endswith((".", ";", ",", "!", "?"))

@@ -9,6 +9,7 @@ import pytest
 from retrieval.documents.headings import is_heading_list
 from retrieval.documents.load import parse_document
 from retrieval.documents.loaded import CELLS, Section
+from retrieval.documents.pdf import reader
 from retrieval.documents.pdf.quote_places import place_quote
 from retrieval.documents.pdf.sections import section_of
 from tests.unit.retrieval.documents.pdfs import Text, grid, in_columns, laid_out
@@ -393,6 +394,14 @@ def test_the_row_of_a_quote_is_marked_on_its_page() -> None:
     assert place_quote(data, 1, "Total | 2024: 26,200") is None
     twice = laid_out(([*in_columns(COLUMNS, BALANCE), *in_columns(COLUMNS, BALANCE, 300)], []))
     assert place_quote(twice, 1, "Total | 2024: 26,200 | 2023: 25,000") is None
+
+
+def test_beyond_so_many_characters_tables_stay_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    page = (in_columns(COLUMNS, BALANCE), [])
+    monkeypatch.setattr(reader, "_MOST_SEARCHED", 50)
+    first, second = sections(laid_out(page, page))
+    assert " | " in first.text
+    assert " | " not in second.text
 
 
 def test_a_page_that_is_full_of_words_and_lines_is_read_in_bounded_time() -> None:
