@@ -58,7 +58,7 @@ RANKED = _compiled(
     "第[二三四]",
 )
 WHICH = re.compile(rf"(?:{ASKED})\b", re.IGNORECASE)
-OPENLY = re.compile(
+OPEN_QUESTION = re.compile(
     rf"[¿\s]*(?:{ASKED}|{HOW_MANY}|what|why|where|how|wie|wo|wann|warum|comment|où|pourquoi|cómo|dónde)\b|"
     rf"(?:when|if|in|of|for|at|on|under|according|wenn|als|laut|quand|si|selon|cuando|según)\b[^?,]*, "
     rf"[¿\s]*(?:{HOW_MANY}|what|how|wie)\b",
@@ -90,9 +90,9 @@ def asks_which(question: str) -> bool:
     return WHICH.match(question) is not None
 
 
-def asks_openly(question: str) -> bool:
-    """Whether the question begins with a word such as "which", "what" or "how many", so that no yes answers it."""
-    return OPENLY.match(question) is not None
+def is_open_question(question: str) -> bool:
+    """Whether the question begins with a word such as "which", "what" or "how many": no yes and no no answers it."""
+    return OPEN_QUESTION.match(question) is not None
 
 
 def asks_for_least(question: str) -> bool:

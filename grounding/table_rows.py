@@ -8,7 +8,7 @@ from core.passages import AFTER_NAME, BETWEEN_CELLS, SEPARATOR
 def of_another_row(quote: str, text: str, question: str) -> str:
     """Return why a quoted row is not the one asked about: the question names another row of its passage; "" if it is.
 
-    A row is named by its first cell with letters, with the same capitals, or in any if it has several words.
+    A row's name is its first cell with letters. If it is one word, the question must have it in the same case.
     """
     if BETWEEN_CELLS not in quote or "\n" in quote:
         return ""

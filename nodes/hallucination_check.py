@@ -10,7 +10,7 @@ from core.types import Claim, Draft, Subject
 from grounding.answers import is_yes_or_no, repeats_question
 from grounding.claims import Statement, statements
 from grounding.compared import Cell, is_of_it_alone, is_said_of
-from grounding.comparisons import asks_openly
+from grounding.comparisons import is_open_question
 from nodes.check_claim import Evidence, check_claim, check_statement, criticised, supported_from, unsupported
 from nodes.concurrency import gather, off_loop
 from nodes.finish import open_cases, wording_of
@@ -57,7 +57,7 @@ async def _claims_of(draft: Draft, state: SelfRAGState, services: Services, cont
         return await gather(check(one, evidence, services, context) for one in new)
     if await off_loop(len(text), repeats_question, text, question_alone(state)):
         return [unsupported(one, "It only repeats the question.") for one in found]
-    if is_yes_or_no(text) and asks_openly(question_alone(state)):
+    if is_yes_or_no(text) and is_open_question(question_alone(state)):
         return [unsupported(one, "It says yes or no, which the question does not ask.") for one in found]
     checked = await gather(
         check_claim(one, evidence, services, context, text_size=len(text)) for one in found[:MOST_CLAIMS]

@@ -240,9 +240,9 @@ def other_kind(table: Table, question: str, found: QueryResult) -> str:
 
 def counted_names(table: Table, named: Named, query: str) -> str:
     """Say if a query counts rows that the question or the query names one by one, such as the mallards among birds."""
-    label = next((one.key for one in table.columns if one.kind != "number"), "")
-    by_label = re.search(rf"\b{label} = '", query) and not table.repeats(label) if label else False
-    if COUNT.search(query) and (by_label or not all(map(table.repeats, named.cells.values()))):
+    labels = [one.key for one in table.columns if one.kind != "number"][:1]
+    compared = [key for key in labels if re.search(rf"\b{key} = '", query)]
+    if COUNT.search(query) and not all(map(table.repeats, [*compared, *named.cells.values()])):
         return "It counts rows that the question names: show, or add up, a figure of them."
     return ""
 

@@ -132,6 +132,8 @@ def numbered(kind: str, numbers: Sequence[int]) -> str:
     return f"{kind}s {', '.join(first)} and {last}"
 
 
+# Signs that may stand apart from their amount, in a cell of their own.
+BEFORE_AMOUNT, AFTER_AMOUNT = ("$", "€", "£", "¥", "(", "$("), (")", "%", ")%")
 LONGEST_NAME = 80  # characters of a column's name
 MOST_ADDED = 20_000_000  # characters that column names may add to a file; with more, its tables stay as they are
 

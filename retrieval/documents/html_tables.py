@@ -6,7 +6,7 @@ from itertools import chain, islice, repeat
 from typing import TYPE_CHECKING
 
 from core.passages import AFTER_NAME, BETWEEN_CELLS, SEPARATOR
-from retrieval.documents.decode import MOST_ADDED, column_name
+from retrieval.documents.decode import AFTER_AMOUNT, BEFORE_AMOUNT, MOST_ADDED, column_name
 from retrieval.documents.headings import plain_title
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ _DIGIT = re.compile(r"\d")
 _YEAR = re.compile(r".{0,40}\b(?:19|20)\d\d(?:\W.{0,40})?")
 _TOTAL = re.compile(r"(?i)(?:sub)?total|summe|gesamt")
 _NONE = ("—", "–", "-")
-_BEFORE, _AFTER = ("$", "€", "£", "¥", "(", "$("), (")", "%", ")%")
 _OF_AMOUNT = re.compile(r"[\d—–-]")
 _GROUPS = ("thead", "tbody", "tfoot")
 _WIDEST = 1_000  # columns that a cell may span, as in HTML's standard
@@ -177,11 +176,17 @@ def _join_amounts(page: "Tag") -> None:
     """Move the sign of a currency into the next cell, that of its amount, and a closing one to the amount before it."""
     for cell in page.find_all("td"):
         sign = "".join(islice(cell.stripped_strings, 2))
-        if sign in _BEFORE and (after := cell.find_next_sibling("td")) and (text := after.find(string=_OF_AMOUNT)):
+        if (
+            sign in BEFORE_AMOUNT
+            and (after := cell.find_next_sibling("td"))
+            and (text := after.find(string=_OF_AMOUNT))
+        ):
             text.replace_with(sign + text.strip())
             cell.clear()
         elif (
-            sign in _AFTER and (before := cell.find_previous_sibling("td")) and (text := before.find(string=_OF_AMOUNT))
+            sign in AFTER_AMOUNT
+            and (before := cell.find_previous_sibling("td"))
+            and (text := before.find(string=_OF_AMOUNT))
         ):
             text.replace_with(text.strip() + sign)
             cell.clear()

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from statistics import median
 
-from retrieval.documents.pdf.lines import Cell, Columns, Line, Part, is_amount, is_figure, lines_of, parts_of, put_into
+from retrieval.documents.pdf.lines import Cell, Columns, Line, Span, is_amount, is_figure, lines_of, parts_of, put_into
 from retrieval.documents.pdf.words import Word
 
 _APART = 2.6  # of the words' height: lines further apart are no rows of one table
@@ -16,7 +16,7 @@ _LONG = 12  # words of a line without cells that ends a table
 _PROSE, _SHORT = 5, 4  # words of a line of running text, on average; of most cells in all columns but one, at most
 _LONG_CELL = 8  # words: fewer than half of the words beside the first column stand in longer cells
 _RAGGED = 0.15  # of a line of running text, by which the next may be longer or shorter
-Row = list[Part]
+Row = list[Span]
 
 
 def aligned_tables(words: Sequence[Word]) -> Iterator[tuple[list[Cell], int]]:

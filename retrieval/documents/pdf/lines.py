@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from statistics import median
 from typing import NamedTuple
 
+from retrieval.documents.decode import AFTER_AMOUNT, BEFORE_AMOUNT
 from retrieval.documents.pdf.words import LINE_END_HYPHEN, Word
 
 _LEVEL = 0.45  # of the words' height: how far the middles of a line's words may differ
@@ -16,10 +17,7 @@ _PERIOD = re.compile(
 )
 _NOTE = re.compile(r"\(\w\)")
 _UNIT = re.compile(r"\W{0,3}0?00\W{0,2}s?\W?%?")  # thousands
-BEFORE_AMOUNT, _AFTER = (
-    ("$", "€", "£", "¥", "US$", "(", "$("),
-    (")", "%", ")%"),
-)  # signs that may stand apart from an amount
+BEFORE_FIGURE = (*BEFORE_AMOUNT, "US$")
 _NO_FIGURE = ("—", "–", "-", "*", "..", "...", "n/a", "na")  # in the place of one
 
 
@@ -55,7 +53,7 @@ class Cell(NamedTuple):
         return all(word.bold for line in self.lines for word in line.words)
 
 
-Part = tuple[int, int, list[Line]]  # the first and last column of a cell, and its lines
+Span = tuple[int, int, list[Line]]  # the first and last column of a cell, and its lines
 Columns = Sequence[tuple[float, float]]  # the left and right edge of each
 
 
@@ -89,12 +87,11 @@ def parts_of(line: Line) -> list[Line]:
     right = 0.0
     for word, after in zip(line.words, [*line.words[1:], None], strict=True):
         before = parts[-1][-1] if parts else word
-        gap = (_FIGURE_GAP if is_figure(word.text) and is_figure(before.text) else _CELL_GAP) * min(
-            line.height, word.height
-        )
-        is_apart = word.text in BEFORE_AMOUNT and after is not None and after.left - word.right >= gap
+        are_figures = is_figure(word.text) and is_figure(before.text)
+        gap = (_FIGURE_GAP if are_figures else _CELL_GAP) * min(line.height, word.height)
+        is_apart = word.text in BEFORE_FIGURE and after is not None and after.left - word.right >= gap
         is_led = is_apart or (_leads(before) and not _leads(word))
-        is_one = before.text in BEFORE_AMOUNT or word.text in _AFTER
+        is_one = before.text in BEFORE_FIGURE or word.text in AFTER_AMOUNT
         if not parts or is_led or (word.left - right >= gap and not is_one):
             parts.append([])
             right = 0.0
@@ -103,9 +100,9 @@ def parts_of(line: Line) -> list[Line]:
     return list(map(Line, parts))
 
 
-def put_into(columns: Columns, parts: Iterable[Line]) -> list[Part]:
+def put_into(columns: Columns, parts: Iterable[Line]) -> list[Span]:
     """Return the cells of a row, each in the columns that its lines meet, or else in the nearest."""
-    row: list[Part] = []
+    row: list[Span] = []
     for part in parts:
         met = [index for index, (left, right) in enumerate(columns) if part.left < right and part.right > left]
         if not met:

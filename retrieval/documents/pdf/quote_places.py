@@ -17,7 +17,7 @@ from core.passages import BETWEEN_CELLS
 from core.text import clean
 from retrieval.documents.loaded import MOST_PIXELS, PagePicture, PageQuote, Rectangle
 from retrieval.documents.pdf.reader import read_page
-from retrieval.documents.pdf.words import LIGATURES, LINE_END_HYPHEN, displayed
+from retrieval.documents.pdf.words import LIGATURES, LINE_END_HYPHEN, characters_of, displayed
 
 _WIDEST = 4_000  # pixels
 _CHECKED = 2.0  # pixels per point of the drawing in which text must be visible
@@ -112,17 +112,11 @@ def _glyphs(page: Any) -> list[_Glyph]:
     to_place = displayed(page)
     x, y = ctypes.c_double(), ctypes.c_double()
     glyphs: list[_Glyph] = []
-    word = line = high = 0
+    word = line = 0
     with closing(page.get_textpage()) as text:
-        for index in range(text.count_chars()):
-            code = raw.FPDFText_GetUnicode(text, index)
-            if 0xD800 <= code < 0xDC00:  # half of a character
-                high = code
+        for index, character in enumerate(characters_of(text)):
+            if not character:
                 continue
-            if 0xDC00 <= code < 0xE000 and high:
-                code = 0x10000 + ((high - 0xD800) << 10) + (code - 0xDC00)
-            high = 0
-            character = chr(code)
             if character.isspace():
                 word += 1
                 line += character in "\r\n"

@@ -15,7 +15,7 @@ from retrieval.documents.decode import numbered, stated_day
 from retrieval.documents.headings import stated_title
 from retrieval.documents.loaded import Loaded
 from retrieval.documents.pdf.page_lines import body_text
-from retrieval.documents.pdf.sections import marked_text, section_of
+from retrieval.documents.pdf.sections import marked_text, page_section
 from retrieval.documents.pdf.tables import PageTable, page_tables
 from retrieval.documents.pdf.words import LIGATURES, LINE_END_HYPHEN, characters_of, rules_of, words_of
 
@@ -213,7 +213,7 @@ def read_pdf(data: bytes) -> Loaded:
     before: PageTable | None = None
     for number, text in enumerate(unwrap(body_text(texts)), 1):
         if text:
-            section, before = section_of(text, number, pages.tables.get(number, []), before)
+            section, before = page_section(text, number, pages.tables.get(number, []), before)
             sections.append(section)
     return Loaded(sections, note, pages.date, pages.title)
 

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import TypeVar
 
-from retrieval.documents.pdf.lines import BEFORE_AMOUNT, Cell, is_figure, lines_of, parts_of, put_into
+from retrieval.documents.pdf.lines import BEFORE_FIGURE, Cell, is_figure, lines_of, parts_of, put_into
 from retrieval.documents.pdf.words import Rule, Word
 
 Place = tuple[int, int]  # row and column
@@ -72,8 +72,8 @@ def _first(group: dict[Key, Key], key: Key) -> Key:
 
 def _table(across: Sequence[Rule], down: Sequence[Rule], words: Sequence[Word]) -> tuple[list[Cell], int] | None:
     """Return the cells between lines; None if most are empty, one lacks a side or amount, or has several rows."""
-    x = _places([*(one.at for one in down), min(one.begin for one in across), max(one.end for one in across)])
-    y = _places([*(one.at for one in across), min(one.begin for one in down), max(one.end for one in down)])
+    x = _distinct([*(one.at for one in down), min(one.begin for one in across), max(one.end for one in across)])
+    y = _distinct([*(one.at for one in across), min(one.begin for one in down), max(one.end for one in down)])
     if not (len(x) > 2 and len(y) > 2 and len(x) * len(y) <= _MOST_CELLS):
         return None
     areas = _areas(x, y, across, down)
@@ -97,18 +97,18 @@ def _table(across: Sequence[Rule], down: Sequence[Rule], words: Sequence[Word]) 
     cells = [cell for row in sorted(rows) for cell in rows[row]]
     has_rows = any(len(cell.lines) > _MOST_LINES and all(map(is_figure, cell.text.split())) for cell in cells)
     lacks_side = any(y[row] <= word.middle <= y[row + 1] for row in several for word in around)
-    lacks_amount = any(cell.text.split()[-1] in BEFORE_AMOUNT for cell in cells if cell.text)
+    lacks_amount = any(cell.text.split()[-1] in BEFORE_FIGURE for cell in cells if cell.text)
     if len(several) < 2 or len(cells) < _FILLED * len(places) or has_rows or lacks_side or lacks_amount:
         return None
     return cells, len(x) - 1
 
 
-def _places(values: Iterable[float]) -> list[float]:
-    places: list[float] = []
+def _distinct(values: Iterable[float]) -> list[float]:
+    distinct: list[float] = []
     for value in sorted(values):
-        if not places or value - places[-1] > _NEAR:
-            places.append(value)
-    return places
+        if not distinct or value - distinct[-1] > _NEAR:
+            distinct.append(value)
+    return distinct
 
 
 def _areas(

@@ -34,7 +34,7 @@ def marked_text(
     return "".join(parts), list(order.values())
 
 
-def section_of(
+def page_section(
     text: str, page: int, tables: Sequence[PageTable], before: PageTable | None
 ) -> tuple[Section, PageTable | None]:
     """Return a page with its tables as rows, whose captions are headings, and the table at its end, if there is one.

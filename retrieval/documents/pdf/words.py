@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import islice, pairwise
 from typing import Any, NamedTuple
 
-Place = tuple[float, float]
+Point = tuple[float, float]
 LIGATURES = str.maketrans({"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st"})
 LINE_END_HYPHEN = "\x02"  # pdfium's mark
 _EXACT = 1_000_000  # steps across the page: pdfium gives places as whole numbers of steps
@@ -59,19 +59,18 @@ class Rule(NamedTuple):
     end: float
 
 
-def displayed(page: Any) -> Callable[[float, float], Place]:
+def displayed(page: Any) -> Callable[[float, float], Point]:
     """Return a function from a place on a page to points from the left and the top of the page as it is displayed."""
     from pypdfium2 import PdfPosConv  # type: ignore[import-untyped]
 
     width, height = page.get_size()
     convert = PdfPosConv(page, (0, 0, _EXACT, _EXACT, 0)).to_bitmap
     corner, beside, above = convert(0, 0), convert(_SPAN, 0), convert(0, _SPAN)
-    x, y = (
-        ((one[axis] - corner[axis]) / _SPAN, (other[axis] - corner[axis]) / _SPAN, corner[axis])
-        for axis, one, other in ((0, beside, above), (1, beside, above))
+    (a, c), (b, d) = (
+        ((one - at) / _SPAN, (other - at) / _SPAN) for one, other, at in zip(beside, above, corner, strict=True)
     )
     across, down = width / _EXACT, height / _EXACT
-    return lambda a, b: ((x[0] * a + x[1] * b + x[2]) * across, (y[0] * a + y[1] * b + y[2]) * down)
+    return lambda x, y: ((a * x + c * y + corner[0]) * across, (b * x + d * y + corner[1]) * down)
 
 
 def characters_of(text: Any) -> list[str]:
@@ -128,11 +127,8 @@ def words_of(page: Any, text: Any, characters: Sequence[str]) -> list[Word]:
 
 def _continues(word: Word, left: float, middle: float) -> bool:
     """True if a character with this left edge and the middle of its height stands close behind a word."""
-    height = word.bottom - word.top
-    return (
-        abs(middle - (word.top + word.bottom) / 2) < _SAME_LINE * height
-        and _OVERLAP * height < left - word.right < _GAP * height
-    )
+    height = word.height
+    return abs(middle - word.middle) < _SAME_LINE * height and _OVERLAP * height < left - word.right < _GAP * height
 
 
 def _is_bold(text: Any, index: int) -> bool:
@@ -156,7 +152,7 @@ def rules_of(page: Any) -> tuple[list[Rule], list[Rule]]:
     return across, down
 
 
-def _lines(page: Any, to_place: Callable[[float, float], Place]) -> Iterator[tuple[Place, Place]]:
+def _lines(page: Any, to_place: Callable[[float, float], Point]) -> Iterator[tuple[Point, Point]]:
     """Yield the ends of each straight line of the page's paths."""
     from pypdfium2 import raw
 

@@ -11,7 +11,7 @@ from retrieval.documents.load import parse_document
 from retrieval.documents.loaded import CELLS, Section
 from retrieval.documents.pdf import reader
 from retrieval.documents.pdf.quote_places import place_quote
-from retrieval.documents.pdf.sections import section_of
+from retrieval.documents.pdf.sections import page_section
 from tests.unit.retrieval.documents.pdfs import Text, grid, in_columns, laid_out
 from tests.unit.retrieval.documents.processor_time import bounded
 
@@ -278,7 +278,7 @@ def test_the_last_line_of_a_table_is_no_caption_of_the_next() -> None:
 
 def test_a_page_without_tables_may_hold_the_sign_that_stands_for_one() -> None:
     text = "A sign \ue001 of its own"
-    assert section_of(text, 1, [], None) == (Section(text, page=1), None)
+    assert page_section(text, 1, [], None) == (Section(text, page=1), None)
 
 
 def test_units_are_names_and_no_figures() -> None:
