@@ -10,7 +10,7 @@ from pathlib import Path
 
 from app.compose import embeddings_of
 from app.settings import Settings
-from app.terminal.inventory import MOST_LINES, counts
+from app.terminal.inventory import MOST_LINES, counts, path_with_reason
 from app.terminal.screen import Screen
 from core.errors import IndexBusy, RequestError
 from core.files import make_private, read_regular
@@ -206,8 +206,8 @@ def report_sync(report: SyncReport, screen: Screen) -> None:
     for note in report.notes:
         screen.note(note)
     new = [*report.failed, *report.empty]
-    for path, reason in new[:MOST_LINES]:
-        screen.note(f"{shown_path(path.name)} was left out: {reason}")
+    for one in new[:MOST_LINES]:
+        screen.note(f"left out: {path_with_reason(one)}")
     if len(new) > MOST_LINES:
         screen.note(f"{len(new) - MOST_LINES:,} more were left out.")
     changed = counts(added=len(report.added), updated=len(report.updated), removed=len(report.removed))

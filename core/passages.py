@@ -41,6 +41,17 @@ def place_of(passage: Passage | Citation | Mapping[str, Any]) -> str:
     return " · ".join(part for part in (where, section_of(passage)) if part)
 
 
+def shown_text(passage: Passage) -> str:
+    """Return the text of a passage without what is left out of it."""
+    ends = [0, *(at for span in passage.get("left_out", ()) for at in span), len(passage["text"])]
+    return "".join(passage["text"][start:end] for start, end in zip(ends[::2], ends[1::2], strict=True))
+
+
+def is_shown(passage: Passage, start: int, end: int) -> bool:
+    """Whether nothing of a span of a passage's text is left out."""
+    return all(end <= begin or start >= until for begin, until in passage.get("left_out", ()))
+
+
 def stated_by(passage: Passage) -> str:
     """Return all that a passage states: its section, if it has one, on the line above its text."""
     section = section_of(passage)

@@ -48,7 +48,8 @@ class Passage(TypedDict):
     """A passage as the models read it. ``page`` and ``row`` count from 1.
 
     ``similarity`` is the passage's cosine with the query. It is None, and ``title`` and ``date`` (YYYY-MM-DD) of the
-    document and ``heading`` of the section are missing, if the retriever does not give them.
+    document and ``heading`` of the section are missing, if the retriever does not give them. ``left_out`` are the spans
+    of the text that no model reads, in their order: rows of a table that the question does not name.
     """
 
     id: str
@@ -60,6 +61,7 @@ class Passage(TypedDict):
     title: NotRequired[str]
     heading: NotRequired[str]
     date: NotRequired[str]
+    left_out: NotRequired[list[tuple[int, int]]]
 
 
 class Quote(TypedDict):
@@ -125,12 +127,16 @@ class Queried(TypedDict):
 
 
 class Draft(TypedDict):
-    """A candidate answer and the passages that the generator read; ``relevance`` is the passages' mean ISREL."""
+    """A candidate answer and the passages that the generator read; ``relevance`` is the passages' mean ISREL.
+
+    ``copied``: it is a cell of one of the rows that the question names.
+    """
 
     text: str
     passages: list[Passage]
     relevance: float
     declined: bool
+    copied: NotRequired[bool]
 
 
 class Segment(TypedDict):

@@ -9,16 +9,21 @@ TOGETHER = (
 )
 BY_HOW_MUCH = "by how much|um wie ?viele?|de combien|en cuánto"
 ON_AVERAGE = r"average|mean|median|durchschnitt\w*|mittelwert|moyenne?|en moyenne|promedio|media"
-NO_SUPERLATIVES = "inter|requ|for|harv|hon|mod|arr|cont|prot|dig|sugg|inv|pri|conqu"
+NO_SUPERLATIVES = (
+    "inter|requ|for|harv|hon|mod|arr|cont|prot|dig|sugg|inv|pri|conqu|manif|inf|div|att|ing|(?:mid|north|south)w|"
+    "budap|buchar|ever"
+)
+BEFORE_SUPERLATIVE = "am|der|die|das|de[mns]|zu[mr]|[bv]om|beim|im|mit|ist|sind|hat|welche[rsnm]?|de|het"
 MOST = (
     "most|least|fewest|best|worst|maximum|minimum",
     rf"(?!(?:{NO_SUPERLATIVES})est\b)\w{{3,}}est",
-    r"meisten?|wenigsten|(?:am )?[^\W\d]{3,}ste[nrs]?",
+    rf"meisten?|wenigsten|(?:{BEFORE_SUPERLATIVE}) (?:[^\W\d]+ )?(?-i:[a-zäöüß]{{3,}})ste[nrs]?",
     "(?:le|la|les) (?:plus|moins)",
     r"(?:el|la|los|las|que|qué) (?:\w+ )*(?:más|menos|mayor|menor)",
 )
+PERIOD = "(?:hour|day|night|week|month|quarter|half|year)s?"
 POSITION = (
-    "first|second|third|last|top|final",
+    rf"(?:first|second|third|last|top|final)(?! {PERIOD})",
     r"(?:ers|zwei|drit|letz)te[nrms]?",
     r"premi(?:er|ère)s?|deuxième|troisième|derni(?:er|ère)s?",
     r"(?:primer|segund|tercer)[oa]?s?|últim[oa]s?",
@@ -26,7 +31,7 @@ POSITION = (
 ASKED = "which|who|welche[rsnm]?|wer|quel(?:le)?s?|qui|qué|quién"
 THAN = (
     r"more|less|fewer|higher|lower|larger|smaller|over|under|above|below|at (?:least|most)|between|exceed\w*",
-    "all|each|every|list",
+    rf"all|(?:each|every)(?! {PERIOD})|list",
     BY_HOW_MUCH,
     rf"better|worse|\w{{3,}}er (?:than|als)|(?:{ASKED}|what|where|was|wo)\b[^?]*\w{{3,}}er\b[^?]*\b(?:or|oder)",
     r"(?:after|before|since|until|nach|vor|seit|bis|après|avant|depuis|después|antes|desde)(?: [^\W\d]+){0,2} \d+",
@@ -73,6 +78,7 @@ COMPUTED = _compiled(
     "|".join((HOW_MANY, TOGETHER, ON_AVERAGE, SUBTRACTED, *MOST, *POSITION)), "最|多少|几|总|均|共|首|第一"
 )
 COMPARED = _compiled("|".join(THAN), "超|于|过|比|每|所有")
+ORDERED = _compiled("|".join((SUBTRACTED, *MOST, *POSITION)), "最|差|首|第一")
 
 
 def needs_all_rows(question: str) -> bool:
@@ -82,7 +88,17 @@ def needs_all_rows(question: str) -> bool:
 
 def suits_query(question: str) -> bool:
     """Whether the question `needs_all_rows`, compares or filters, rather than looks up what one row says."""
-    return needs_all_rows(question) or COMPARED.search(question) is not None
+    return needs_all_rows(question) or filters(question)
+
+
+def orders(question: str) -> bool:
+    """Whether the question asks for the most, the first or a difference, which no row says by itself."""
+    return ORDERED.search(question) is not None
+
+
+def filters(question: str) -> bool:
+    """Whether the question compares or filters."""
+    return COMPARED.search(question) is not None
 
 
 def asks_which(question: str) -> bool:

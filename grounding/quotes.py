@@ -6,7 +6,7 @@ from functools import lru_cache
 from itertools import pairwise
 from operator import itemgetter
 
-from core.passages import section_of, stated_by
+from core.passages import is_shown, section_of, stated_by
 from core.types import Passage, Quote
 from grounding.instructions import is_instruction
 from grounding.language import ENGLISH, UNSPACED, languages_of
@@ -66,7 +66,7 @@ def _best_span(
         above = _stems(section_of(passage), language)
         needed = {word: weight[word] for word in wanted - above} or dict.fromkeys(asked - above, 1.0)
         total = sum(needed.values())
-        for start, end, words in stemmed_spans(passage["text"], language) if needed else ():
+        for start, end, words in _spans(passage, language) if needed else ():
             if sum(needed[word] for word in needed.keys() & words) / total <= least:
                 continue
             covered = sum(weight[word] for word in wanted & (words | above)) / sum(weight.values())
@@ -90,7 +90,7 @@ def find_second_quote(claim: str, passages: Sequence[Passage], first: Quote) -> 
         (len(left & words), start - end, Quote(passage=passage["id"], start=start, end=end))
         for passage in passages
         if passage["id"] != first["passage"]
-        for start, end, words in stemmed_spans(passage["text"])
+        for start, end, words in _spans(passage)
     ]
     covered, _, quote = max(spans, key=itemgetter(0, 1), default=(0, 0, None))
     return quote if covered >= max(LEAST_WORDS, LEAST_COVERAGE * len(left)) else None
@@ -99,7 +99,7 @@ def find_second_quote(claim: str, passages: Sequence[Passage], first: Quote) -> 
 def _beginning(passages: Sequence[Passage]) -> Quote | None:
     """Return the first sentences of the first passage, up to the length of a quote."""
     for passage in passages:
-        spans = stemmed_spans(passage["text"])
+        spans = _spans(passage)
         if spans:
             start = spans[0][0]
             end = max((end for _, end, _ in spans if end - start <= LONGEST_QUOTE), default=spans[0][1])
@@ -123,6 +123,10 @@ def quotable_spans(text: str) -> list[tuple[int, int]]:
 def stemmed_spans(text: str, language: str = "en") -> list[tuple[int, int, frozenset[str]]]:
     """Return the spans of a passage, each with its stems; cached, as many claims search the same passage."""
     return [(start, end, _stems(text[start:end], language)) for start, end in quotable_spans(text)]
+
+
+def _spans(passage: Passage, language: str = "en") -> list[tuple[int, int, frozenset[str]]]:
+    return [one for one in stemmed_spans(passage["text"], language) if is_shown(passage, one[0], one[1])]
 
 
 def _stems(text: str, language: str) -> frozenset[str]:

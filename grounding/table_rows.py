@@ -19,6 +19,13 @@ def of_another_row(quote: str, text: str, question: str) -> str:
     return f"The row is of {label}, where the question names {min(named)}."
 
 
+def cells_of_rows(text: str) -> list[str]:
+    """Return what the cells of the rows in a text hold, each once, without the first of each row, which names it."""
+    rows = (line.split(BETWEEN_CELLS)[1:] for line in text.split("\n"))
+    held = dict.fromkeys(cell.partition(AFTER_NAME)[2] or cell for row in rows for cell in row)
+    return [one for one in held if any(map(str.isalnum, one))]
+
+
 def _label(row: str) -> str:
     cells = (cell.partition(AFTER_NAME)[2] or cell for cell in row.split(BETWEEN_CELLS))
     return next((cell.rpartition(SEPARATOR)[2].strip() for cell in cells if any(map(str.isalpha, cell))), "")

@@ -10,8 +10,9 @@ from core.types import Verdict
 from grounding.premises import brings_premises
 from models.calibration import route_features
 from nodes.concurrency import off_loop
+from nodes.passages import as_passage
 from nodes.reasons import MODES, of_route
-from nodes.retrieve import as_passage, searches_of
+from nodes.retrieve import searches_of
 from prompts.decide import RETRIEVE
 from prompts.delimiters import as_data
 from run.context import Context, Services

@@ -9,13 +9,14 @@ from langchain_core.prompts import ChatPromptTemplate
 from langgraph.runtime import Runtime
 
 from core.errors import ModelError
-from core.passages import characters_of
+from core.passages import characters_of, shown_text
 from core.types import UNKNOWN, Candidate, Claim, Draft, Drafted, Passage
 from grounding.answers import both_ways, is_yes_or_no
 from grounding.claims import with_lead_in
 from grounding.compared import Cell, as_table, cells_of, in_rows, things_compared, without_repeats
 from grounding.language import language_of
 from grounding.refusals import declines
+from grounding.table_rows import cells_of_rows
 from models.usage import LimitReachedError
 from nodes.concurrency import gather, off_loop
 from nodes.finish import open_cases, wording_of
@@ -39,6 +40,7 @@ from run.segments import ids_of, missing_cells, most_segments, passages_of_thing
 from run.state import SelfRAGState, in_segments, standalone_question, things_of
 
 MOST_WORDS = 1_000  # of each draft that are compared: the time grows with their square
+MOST_CELLS = 16  # that are tried as drafts
 MOST_COMPLAINTS = 100  # per draft: an answer with more is beyond repair
 
 
@@ -46,8 +48,9 @@ async def generate(state: SelfRAGState, services: Services, runtime: Runtime[Con
     """Write this round's drafts. A redraft that repeats an earlier draft is dropped: the run would loop.
 
     Passages from which a draft was written for an earlier query are skipped for the same reason. With fallback
-    ``passages`` there may be no relevant passage: then the best of all are drafted from. If some of several drafts fail
-    they are left out; if all fail, the first failure is raised. A long answer gets its next segments.
+    ``passages`` there may be no relevant passage: then the best of all are drafted from. If the best one holds a row of
+    a table that the question names, it is drafted from alone. If some of several drafts fail they are left out; if all
+    fail, the first failure is raised. A long answer gets its next segments.
     """
     # Revise the best draft of the last round: that of all rounds might stay, and each redraft get the same prompt.
     write = partial(_write, state, services, runtime.context)
@@ -55,19 +58,23 @@ async def generate(state: SelfRAGState, services: Services, runtime: Runtime[Con
         # Several are written at once: each is shown when it is accepted.
         return await _draft_segments(partial(write, hidden=True), state, runtime.context)
     last, failed = best_of(round_of(state, runtime.context), runtime.context.constraints), 0
-    drafted, cases = state["drafted"], list[Passage]()
+    drafted, cases, copied = state["drafted"], list[Passage](), list[Draft]()
     if last:
         cases = await off_loop(
             characters_of(state["passages"]), open_cases, last["draft"], last["claims"], state, runtime.context
         )
-        drafts = [_opposite(last, state, runtime.context) or await _redraft(write, last, cases, state["passages"])]
+        opposite = _opposite(last, state, runtime.context)
+        copied = [] if cases or opposite else await off_loop(characters_of(last["draft"]["passages"]), _cells, last)
+        drafts = copied or [opposite or await _redraft(write, last, cases, state["passages"])]
     else:
         passages = [passage for passage in state["passages"] if passage["id"] in state["relevant"]]
+        verdicts = state["verdicts"]  # without those from before the question's subject was named
+        found = [one for one in state.get("found", state["passages"]) if one["id"] in verdicts]
+        ranked = sorted(passages or found, key=lambda passage: -RELEVANCE.score(verdicts[passage["id"]]))
         if not passages:
-            verdicts = state["verdicts"]  # without those from before the question's subject was named
-            found = [one for one in state.get("found", state["passages"]) if one["id"] in verdicts]
-            ranked = sorted(found, key=lambda passage: -RELEVANCE.score(verdicts[passage["id"]]))
             passages = ranked[: runtime.context.k]
+        elif "left_out" in ranked[0]:
+            passages = ranked[:1]
         subject, apart = state.get("subject"), runtime.context.strategy == "per-passage"
         naming = [subject["passage"]] if subject else []
         others = [one for one in passages if not subject or one["id"] != subject["passage"]["id"]]
@@ -85,7 +92,7 @@ async def generate(state: SelfRAGState, services: Services, runtime: Runtime[Con
         "drafted": [*drafted, *map(_remembered, new)],
         "claims": [],
         "uses": [],
-        "drafts_left": state["drafts_left"] - 1 if new and not cases else 0,
+        "drafts_left": state["drafts_left"] - 1 if new and not cases and not copied else 0,
         "decided": _decided(new, failed, last, changes),
     }
 
@@ -195,6 +202,16 @@ def _opposite(last: Candidate, state: SelfRAGState, context: Context) -> Draft |
     if p is None or 1 - p < max(thresholds.supported, thresholds.yes_or_no, 0.5):
         return None
     return {**last["draft"], "text": both_ways(text, language_of(state["question"]))[1]}
+
+
+def _cells(last: Candidate) -> list[Draft]:
+    """Return each cell of the rows that the question names as a draft: a small model miscopies what it reads in them.
+
+    Without such rows, or with more than `MOST_CELLS`, there are none.
+    """
+    rows = [shown_text(one) for one in last["draft"]["passages"] if "left_out" in one]
+    cells = [one for one in cells_of_rows("\n".join(rows)) if one != last["draft"]["text"]]
+    return [{**last["draft"], "text": one, "copied": True} for one in cells] if len(cells) <= MOST_CELLS else []
 
 
 def _redraft(

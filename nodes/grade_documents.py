@@ -129,10 +129,13 @@ def best_score(verdicts: Mapping[str, Verdict]) -> float:
 
 
 def when_to_name(state: SelfRAGState, verdicts: Mapping[str, Verdict]) -> Naming | None:
-    """Tell whether to look up the name of what the question describes before or after a draft; None for neither."""
+    """Tell whether to look up the name of what the question describes before or after a draft; None for neither.
+
+    What names the row of a table describes nothing.
+    """
     if state["searched"] > 1 or not state["rewrites_left"] or is_joined(state):
         return None
-    if not may_describe(standalone_question(state)):
+    if not may_describe(standalone_question(state)) or any("left_out" in one for one in state["passages"]):
         return None
     return "before a draft" if best_score(verdicts) < LIKELY else "after a draft"
 
@@ -142,4 +145,5 @@ def unlikely_ids(state: SelfRAGState, services: Services, context: Context) -> s
     if state["searched"] > 1 or is_joined(state) or asks_for_long_answer(state):
         return set()
     thresholds = context.effective_thresholds
-    return services.fits.unlikely(standalone_question(state), state["passages"], thresholds.graded, thresholds.similar)
+    found = services.fits.unlikely(standalone_question(state), state["passages"], thresholds.graded, thresholds.similar)
+    return found - {one["id"] for one in state["passages"] if "left_out" in one}

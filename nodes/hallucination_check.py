@@ -47,6 +47,8 @@ async def _claims_of(draft: Draft, state: SelfRAGState, services: Services, cont
         return []
     if things_of(state) and in_segments(state):
         return await _check_cells(draft, state, services, context)
+    if draft.get("copied"):
+        context = _for_cells(context)
     text = draft["text"]
     evidence = Evidence(standalone_question(state), draft["passages"], state["passages"])
     found = await off_loop(len(text), statements, text)
@@ -84,8 +86,7 @@ async def _check_cells(draft: Draft, state: SelfRAGState, services: Services, co
     If a document was found for several things, the quote or its heading must name the cell's thing. Cells must reach
     the threshold ``segment`` to be supported; if none does, there is no answer.
     """
-    thresholds = context.effective_thresholds
-    context = supported_from(max(thresholds.supported, thresholds.segment), context)
+    context = _for_cells(context)
     passages = {one["id"]: one for one in state["passages"]}
     own = passages_of_things(state)
     sources = Counter(source for found in own.values() for source in {one["source"] for one in found})
@@ -106,6 +107,12 @@ async def _check_cells(draft: Draft, state: SelfRAGState, services: Services, co
         return claim
 
     return await gather(map(check, drafted_cells(draft, state, context)))
+
+
+def _for_cells(context: Context) -> Context:
+    """Return the context with the threshold ``segment`` for support, as one of many cells may pass by chance."""
+    thresholds = context.effective_thresholds
+    return supported_from(max(thresholds.supported, thresholds.segment), context)
 
 
 def with_subject(claim: Claim, subject: Subject) -> Claim:

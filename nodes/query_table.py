@@ -16,8 +16,8 @@ from grounding.comparisons import needs_all_rows
 from grounding.language import is_english
 from grounding.names import lexicon_of
 from nodes.finish import wording_of
+from nodes.passages import as_passage, each_once, identity_of
 from nodes.query_checks import Named, cells_named_by, hint, tried
-from nodes.retrieve import as_passage, each_once, identity_of
 from prompts.delimiters import as_data
 from prompts.query_table import FITS, MAX_TOKENS, NO_QUERY, QUERY_TABLE, REQUERY_TABLE
 from retrieval.filters import Filter
@@ -61,7 +61,8 @@ async def query_table(state: SelfRAGState, services: Services, runtime: Runtime[
     result = found.result if found else None
     decided: dict[str, Any] = {"query": query, "result": result, "failed": why, "verdict": verdict, "accepted": False}
     if not found or not verdict or not FITS.is_positive(verdict):
-        if not named.are_compared and not needs_all_rows(question) and not (found and found.is_computed):
+        needs_table = named.are_compared or needs_all_rows(question) or (found and found.is_computed)
+        if not needs_table or any("left_out" in one for one in state["passages"]):
             return {"table": None, "decided": decided}
         rows = {identity_of(one) for one in table.passages}
         if state["passages"][0]["id"] in rows:  # the table is what the question is about

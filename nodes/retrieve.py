@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import accumulate, chain
 from pathlib import Path
 from typing import Any, NamedTuple, cast
@@ -12,16 +12,18 @@ from langgraph.runtime import Runtime
 
 from core.types import UNKNOWN, Compared, Passage, TableFound, Verdict
 from grounding.compared import MOST_COMPARED, compares, how_many, is_of_it_alone, things_compared
-from grounding.comparisons import needs_all_rows, suits_query
+from grounding.comparisons import filters, needs_all_rows, orders, suits_query
 from grounding.follow_ups import join_follow_up, leaned_on
 from grounding.lengths import NAMED, document_asked_for
 from nodes.concurrency import gather
+from nodes.named_rows import narrowed
+from nodes.passages import as_passage, each_once, identity_of
 from prompts.grade_documents import RELEVANCE
 from retrieval.documents.loaded import CELLS
 from run.context import Context, Services
 from run.prefetch import PrefetchingRetriever
 from run.segments import MOST_READ
-from run.state import SelfRAGState, standalone_question
+from run.state import SelfRAGState, is_joined, standalone_question
 
 PART_OF_DOCUMENT = Verdict(label="relevant", probabilities=None, reason="The whole document is asked for.")
 OF_COMPARED = Verdict(label="relevant", probabilities=None, reason="It was found for what is compared.")
@@ -50,10 +52,9 @@ async def retrieve(state: SelfRAGState, services: Services, runtime: Runtime[Con
     is the best passage; for a question that compares or filters, also if half of the passages are rows. Otherwise such
     a question is put to the table only if the texts fail; rows are left out of passages if the answer needs all rows.
     """
-    context = runtime.context
+    context, reader = runtime.context, cast("PrefetchingRetriever", services.retriever)
     if state.get("length") == "long" and not state["searched"]:
         name = document_asked_for(standalone_question(state))
-        reader = cast("PrefetchingRetriever", services.retriever)
         if name and (document := await reader.document_named(name, context.k, context.filter)):
             return _read_whole(list(map(as_passage, document)))
         if compares(standalone_question(state)) and (by_thing := await _by_thing(state, services, context)):
@@ -65,12 +66,17 @@ async def retrieve(state: SelfRAGState, services: Services, runtime: Runtime[Con
     if len(searches) > 1:
         passages = fused(rankings, [one.weight for one in searches])[: context.k]
     question = standalone_question(state)
-    tables = {identity_of(one): _table_of_passage(one) for documents in found for one in documents}
+    documents = {identity_of(one): one for each in found for one in each}
+    tables = {identity: _table_of_passage(one) for identity, one in documents.items()}
     table = table_of([tables.get(one["id"]) for one in passages])
-    if not suits_query(question) and not (passages and tables.get(passages[0]["id"])):
+    is_table_best = bool(passages and tables.get(passages[0]["id"]))
+    if not orders(question) and not is_joined(state) and state.get("length") != "long":
+        passages = await narrowed(passages, documents, question, reader)
+    says = any("left_out" in one for one in passages) and not filters(question)
+    if says or not (suits_query(question) or is_table_best):
         table = None
     elif table and not table["is_best"] and needs_all_rows(question):
-        passages = [one for one in passages if not tables.get(one["id"])]
+        passages = [one for one in passages if "left_out" in one or not tables.get(one["id"])]
     known = state.get("found", state["passages"])
     new = {passage["id"] for passage in passages}
     judged = {name: one["label"] for name, one in state["verdicts"].items()}
@@ -164,14 +170,6 @@ async def documents_for(search: Search, services: Services, context: Context) ->
     return (await services.retriever.ainvoke(search.query, k=search.k, **within))[: search.k]
 
 
-def each_once(passages: Iterable[Passage]) -> list[Passage]:
-    """Return the passages in their order, without repeated ids."""
-    found: dict[str, Passage] = {}
-    for passage in passages:
-        found.setdefault(passage["id"], passage)
-    return list(found.values())
-
-
 def table_of(tables: Sequence[tuple[str, int] | None]) -> TableFound | None:
     """Return the table to query, given the table of each passage, best first; None if no passage has one.
 
@@ -218,28 +216,3 @@ def fused(rankings: Sequence[Sequence[Passage]], weights: Sequence[float]) -> li
         for rank, identity in enumerate(dict.fromkeys(one["id"] for one in ranking), 1):
             scores[identity] = scores.get(identity, 0.0) + weight / (RANK_CONSTANT + rank)
     return sorted(each_once(chain(*rankings)), key=lambda one: -scores[one["id"]])
-
-
-def as_passage(document: Document) -> Passage:
-    """Convert a LangChain document to a passage of the state; one without an id is identified by its text."""
-    metadata = document.metadata
-    passage = Passage(
-        id=identity_of(document),
-        text=document.page_content,
-        source=str(metadata.get("source", "")),
-        page=metadata.get("page"),
-        row=metadata.get("row"),
-        similarity=metadata.get("similarity"),
-    )
-    if title := metadata.get("title"):
-        passage["title"] = str(title)
-    if heading := metadata.get("heading"):
-        passage["heading"] = str(heading)
-    if date := metadata.get("date"):
-        passage["date"] = str(date)
-    return passage
-
-
-def identity_of(document: Document) -> str:
-    """Return the id of a document that a search found, or else its text."""
-    return str(document.id or document.metadata.get("id") or document.page_content)

@@ -4,7 +4,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
-from core.passages import section_of
+from core.passages import section_of, shown_text
 from core.text import clean
 from core.types import Passage
 
@@ -79,9 +79,9 @@ def as_data(text: str) -> str:
 
 
 def readable(passage: Passage) -> str:
-    """Render a passage for a prompt, without delimiters: its text, below a line with its section if it has one."""
-    section = section_of(passage)
-    return as_data(f"Section: {section}\n{passage['text']}" if section else passage["text"])
+    """Render a passage for a prompt, without delimiters: what is shown of its text, below its section if it has one."""
+    section, text = section_of(passage), shown_text(passage)
+    return as_data(f"Section: {section}\n{text}" if section else text)
 
 
 def delimited(passages: Sequence[Passage]) -> str:

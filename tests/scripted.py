@@ -297,6 +297,9 @@ class ScriptedRetriever:
         texts = self.found.get(input, self.always or ())
         return [text if isinstance(text, Document) else document(text) for text in texts]
 
+    async def table_of(self, source: str, number: int) -> None:
+        """Return None: what it finds is of no table."""
+
     def done(self) -> None:
         left = set(self.found) - set(self.queries)
         assert not left, f"nobody searched for {left}"

@@ -244,7 +244,7 @@ def test_of_many_that_were_left_out_the_first_are_named(capsys: pytest.CaptureFi
     failures = [Failure(Path(f"/d/{number}.txt"), f"{number}.txt is empty.") for number in range(30)]
     report_sync(SyncReport(failed=failures[:10], empty=failures[10:], notes=["The folder /d/e is away."]), Screen())
     lines = capsys.readouterr().err.splitlines()
-    assert lines[:2] == ["note: The folder /d/e is away.", "note: 0.txt was left out: 0.txt is empty."]
+    assert lines[:2] == ["note: The folder /d/e is away.", "note: left out: /d/0.txt is empty."]
     assert lines[-1] == "note: 10 more were left out."
     assert len(lines) == 22
 

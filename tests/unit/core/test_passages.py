@@ -1,6 +1,6 @@
 import pytest
 
-from core.passages import section_of, stated_by
+from core.passages import is_shown, section_of, shown_text, stated_by
 from tests.scripted import passage
 
 
@@ -27,3 +27,14 @@ def test_a_section_without_end_is_cut_in_the_middle() -> None:
     assert section.startswith("ttt")
     assert section.endswith("end")
     assert section.count(" … ") == 2
+
+
+def test_what_is_left_out_of_a_passage_is_not_shown_nor_any_span_that_touches_it() -> None:
+    one = passage("abcdefgh", left_out=[(1, 3), (5, 6)])
+    assert shown_text(one) == "adegh"
+    assert shown_text(passage("abc")) == "abc"
+    assert [span for span in ((0, 1), (0, 2), (1, 3), (3, 5), (4, 6), (6, 8)) if is_shown(one, *span)] == [
+        (0, 1),
+        (3, 5),
+        (6, 8),
+    ]

@@ -6,6 +6,7 @@ from grounding.comparisons import (
     asks_how_many,
     names_figure,
     needs_all_rows,
+    orders,
     suits_query,
 )
 
@@ -40,6 +41,8 @@ FILTERED = [
 ]
 LOOKED_UP = [
     "What interest does the forest bond pay?",
+    "What waste may a plant enter in the minister's register each year?",
+    "What did the Midwest earn in the first quarter of 2010?",
     "Wie hoch ist die Miete von Haus 7?",
     "车站在哪里？",
 ]
@@ -49,6 +52,24 @@ LOOKED_UP = [
 def test_a_count_an_extreme_or_a_mean_takes_all_rows(question: str) -> None:
     assert needs_all_rows(question)
     assert suits_query(question)
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("How many pupils has the school?", False),
+        ("What is the total rent?", False),
+        ("Which wines cost over 20?", False),
+        ("Wie viele Orte liegen im Register?", False),
+        ("Which school has the most pupils?", True),
+        ("How many more pupils has Ely than Bath?", True),
+        ("Was ist am teuersten?", True),
+        ("Wer hat den zweithöchsten Wert?", True),
+        ("谁是第一名？", True),
+    ],
+)
+def test_no_row_says_what_is_the_most_the_first_or_a_difference(question: str, expected: bool) -> None:
+    assert orders(question) is expected
 
 
 @pytest.mark.parametrize("question", FILTERED)

@@ -217,3 +217,18 @@ def test_a_passage_in_two_languages_is_judged_by_no_rule_for_one() -> None:
     claim = "The director of the bridge is called Petersen, and she lives nearby."
     assert missing_facts(claim, [both], "") == []
     assert quoted(claim, [both]) is not None
+
+
+def test_what_is_left_out_of_a_passage_is_not_quoted() -> None:
+    text = "Norway: 12 boats.\nSweden: 12 boats.\n"
+    one = passage(text, left_out=[(0, 18)])
+    for said in ("12 boats", "Norway has 12 boats"):
+        quote = find_quote(said, [one])
+        assert quote is not None
+        assert text[quote["start"] : quote["end"]] == "Sweden: 12 boats."
+    first, other = passage("The fleet of Norway is old."), "It has 12 boats in Norway."
+    said = f"The fleet of Norway is old. {other}"
+    old = find_quote("The fleet of Norway is old.", [first])
+    assert old is not None
+    assert find_second_quote(said, [first, passage(other)], old) is not None
+    assert find_second_quote(said, [first, passage(other, left_out=[(0, 9)])], old) is None

@@ -1,6 +1,6 @@
 import pytest
 
-from grounding.table_rows import of_another_row
+from grounding.table_rows import cells_of_rows, of_another_row
 
 ROWS = """Country: Germany | 2007: 123 | 2006: 290
 Country: Netherlands | 2007: 269 | 2006: 397
@@ -31,3 +31,8 @@ def test_a_row_is_not_that_of_a_question_that_names_another() -> None:
 )
 def test_a_row_that_the_question_names_or_none_is_no_other(quote: str, question: str) -> None:
     assert of_another_row(quote, ROWS, question) == ""
+
+
+def test_the_cells_of_rows_are_those_beside_their_names_each_once() -> None:
+    text = "Tests by country: 12\nCountry: Spain | 2006: 7 | 2007: – | Unit: ng: ml\n2005 | 7 | 40"
+    assert cells_of_rows(text) == ["7", "ng: ml", "40"]

@@ -5,7 +5,7 @@ import pytest
 from core.errors import ModelError
 from models.failures import TransientModelError
 from models.usage import LimitReachedError
-from nodes.generate import MOST_COMPLAINTS, draft_changes, generate
+from nodes.generate import MOST_CELLS, MOST_COMPLAINTS, draft_changes, generate
 from run.candidates import candidate, rank
 from run.context import Limits, Thresholds, Weights
 from tests.scripted import ScriptedGenerator, claim, draft, passage, run_node, state, verdict
@@ -178,6 +178,47 @@ async def test_a_doubtful_draft_that_leaves_out_a_condition_is_drafted_from_that
     assert rule not in asked["passages"]
     assert [one["id"] for one in update["drafts"][0]["passages"]] == [rule, exception], "both are evidence"
     assert update["drafts_left"] == 0, "a redraft by what failed would repeat the rule"
+
+
+@pytest.mark.parametrize(("p", "read"), [(0.8, ["c"]), (0.95, ["a", "c"])])
+async def test_a_row_that_the_question_names_is_drafted_from_alone_if_no_passage_is_better(
+    p: float, read: list[str]
+) -> None:
+    found = [passage("a"), passage("b"), passage("c", left_out=[])]
+    verdicts = {**FOUND["verdicts"], "a": verdict("relevant", {"relevant": p, "irrelevant": 1 - p})}
+    verdicts["c"] = verdict("relevant", {"relevant": 0.9, "irrelevant": 0.1})
+    update = await wrote({**FOUND, "passages": found, "verdicts": verdicts}, ScriptedGenerator(drafts=["12"]))
+    assert [one["id"] for one in update["drafts"][0]["passages"]] == read
+
+
+ROW = "Country: Sweden | Catch: 3,147,000 | Boats: 12"
+
+
+def miscopied(text: str, row: str) -> dict[str, Any]:
+    """The state after a draft that failed, from a passage of which another row is left out."""
+    read = passage(f"{row}\nOther: 9 | Row: 8", left_out=[(len(row) + 1, len(row) + 18)])
+    begun = one_round(text, left=3)
+    begun["drafts"] = [{**draft(text), "passages": [passage("Prose."), read]}]
+    return {**begun, "passages": [read], "drafted": [], "verdicts": {read["id"]: verdict("relevant")}}
+
+
+async def test_the_cells_of_the_row_that_the_question_names_are_the_next_drafts_without_a_call() -> None:
+    update = await wrote(miscopied("3,147", ROW), ScriptedGenerator())
+    assert [one["text"] for one in update["drafts"]] == ["3,147,000", "12"]
+    assert all(one["passages"][0] == passage("Prose.") for one in update["drafts"])
+    assert update["drafts_left"] == 0
+    again = await wrote(miscopied("12", ROW), ScriptedGenerator())
+    assert [one["text"] for one in again["drafts"]] == ["3,147,000"], "the other has failed"
+
+
+@pytest.mark.parametrize(
+    "row", [" | ".join(f"{n}: {n}" for n in range(MOST_CELLS + 3)), "Sweden caught 3,147,000.", "Country: Sweden"]
+)
+async def test_many_cells_or_none_are_no_drafts(row: str) -> None:
+    generator = ScriptedGenerator(mended=["Better."])
+    update = await wrote(miscopied("3,147", row), generator)
+    assert [one["text"] for one in update["drafts"]] == ["Better."]
+    assert update["drafts_left"] == 2
 
 
 async def test_a_redraft_that_says_the_same_is_dropped_and_ends_the_loop() -> None:

@@ -79,6 +79,13 @@ async def test_a_passage_that_cannot_matter_costs_no_call_and_the_trace_says_so(
     assert str(NOT_GRADED["reason"]).startswith("Not graded: ")
 
 
+async def test_rows_that_the_question_names_are_graded_however_unlike_it_they_are() -> None:
+    named = [passage("a", similarity=0.2, left_out=[]), *FOUND[1:]]
+    critic = judging("relevant")
+    await graded(critic, named, {"searched": 1}, fits=GATE, thresholds=Thresholds(graded=0.1))
+    assert {subject for _, subject in critic.asked} == {"a", "b"}
+
+
 async def test_a_rewritten_query_spares_no_grade_and_has_those_graded_that_were_not() -> None:
     critic = ScriptedCritic({"a": "relevant", "c": "irrelevant"})
     known = {"a": NOT_GRADED, "b": verdict("irrelevant"), "z": NOT_GRADED}
@@ -209,3 +216,5 @@ async def test_the_name_of_what_a_question_describes_is_sought_first_unless_the_
     asked = {"question": "Who is the mayor of Ida Kestrel's birthplace?", "searched": 1, **begun}
     update = await graded(critic, [passage("a")], asked, thresholds=Thresholds(pursued=0.5))
     assert update["describes"] == describes
+    update = await graded(critic, [passage("a", left_out=[])], asked, thresholds=Thresholds(pursued=0.5))
+    assert update["describes"] is None, "the question names a row"

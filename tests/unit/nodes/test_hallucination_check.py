@@ -43,6 +43,16 @@ async def test_every_claim_gets_a_verdict_and_its_quote() -> None:
     assert critic.explained == []
 
 
+async def test_a_cell_that_is_tried_beside_others_must_be_as_sure_as_a_sentence_of_a_long_answer() -> None:
+    unsure = verdict("fully supported", {"fully supported": 0.4, "partially supported": 0.0, "no support": 0.6})
+    row = "Country: Sweden | Boats: 12"
+    for copied, label in ((False, "fully supported"), (True, "no support")):
+        before = state("How many boats has Sweden?", drafts=[{**draft("12", [row]), "copied": copied}], drafts_left=0)
+        thresholds = Thresholds(supported=0.3, segment=0.5)
+        update = await run_node(hallucination_check, before, critic=judging(unsure), thresholds=thresholds)
+        assert update["claims"][0][0]["verdict"]["label"] == label
+
+
 async def test_a_bare_yes_is_not_quoted_from_a_cell_that_says_yes() -> None:
     table = "Route: Lunden - Vik\nRuns on Sunday: yes"
     text = "Dogs travel free on the ferry."

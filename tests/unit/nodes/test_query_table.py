@@ -7,9 +7,9 @@ import pytest
 from langchain_core.documents import Document
 
 from core.types import TableFound
+from nodes.passages import as_passage
 from nodes.query_checks import added
 from nodes.query_table import MOST_CITED, query_table
-from nodes.retrieve import as_passage
 from retrieval.documents.load import parse_document
 from retrieval.documents.loaded import CELLS, Loaded
 from retrieval.documents.row_files import read_csv

@@ -3,7 +3,8 @@ from typing import Any
 import pytest
 from langchain_core.documents import Document
 
-from nodes.retrieve import Search, as_passage, fused, retrieve, searches_of
+from nodes.passages import as_passage
+from nodes.retrieve import Search, fused, retrieve, searches_of
 from retrieval.documents.loaded import CELLS
 from retrieval.filters import Filter
 from tests.integration.graph.sky import Filtering

@@ -1,0 +1,40 @@
+"""Passages of the state, from the documents that a search finds."""
+
+from collections.abc import Iterable
+
+from langchain_core.documents import Document
+
+from core.types import Passage
+
+
+def as_passage(document: Document) -> Passage:
+    """Convert a LangChain document to a passage of the state; one without an id is identified by its text."""
+    metadata = document.metadata
+    passage = Passage(
+        id=identity_of(document),
+        text=document.page_content,
+        source=str(metadata.get("source", "")),
+        page=metadata.get("page"),
+        row=metadata.get("row"),
+        similarity=metadata.get("similarity"),
+    )
+    if title := metadata.get("title"):
+        passage["title"] = str(title)
+    if heading := metadata.get("heading"):
+        passage["heading"] = str(heading)
+    if date := metadata.get("date"):
+        passage["date"] = str(date)
+    return passage
+
+
+def identity_of(document: Document) -> str:
+    """Return the id of a document that a search found, or else its text."""
+    return str(document.id or document.metadata.get("id") or document.page_content)
+
+
+def each_once(passages: Iterable[Passage]) -> list[Passage]:
+    """Return the passages in their order, without repeated ids."""
+    found: dict[str, Passage] = {}
+    for passage in passages:
+        found.setdefault(passage["id"], passage)
+    return list(found.values())
