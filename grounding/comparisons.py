@@ -78,6 +78,7 @@ COMPUTED = _compiled(
     "|".join((HOW_MANY, TOGETHER, ON_AVERAGE, SUBTRACTED, *MOST, *POSITION)), "最|多少|几|总|均|共|首|第一"
 )
 COMPARED = _compiled("|".join(THAN), "超|于|过|比|每|所有")
+SUPERLATIVE = _compiled(f"(?<!at )(?:{'|'.join(MOST)})", "最")
 ORDERED = _compiled("|".join((SUBTRACTED, *MOST, *POSITION)), "最|差|首|第一")
 
 
@@ -94,6 +95,12 @@ def suits_query(question: str) -> bool:
 def orders(question: str) -> bool:
     """Whether the question asks for the most, the first or a difference, which no row says by itself."""
     return ORDERED.search(question) is not None
+
+
+def superlative(question: str) -> str:
+    """Return the word by which the question asks for the most or the least; "" if none."""
+    match = SUPERLATIVE.search(question)
+    return match[0] if match else ""
 
 
 def filters(question: str) -> bool:

@@ -1,8 +1,11 @@
-"""Tell whether a quoted row of a table is the one that a question names."""
+"""Tell whether a quoted row of a table, and its cell, are what a question asks for."""
 
 import re
 
 from core.passages import AFTER_NAME, BETWEEN_CELLS, SEPARATOR
+from grounding.amounts import plain_figures
+from grounding.comparisons import superlative
+from grounding.stems import stems
 
 
 def of_another_row(quote: str, text: str, question: str) -> str:
@@ -19,16 +22,46 @@ def of_another_row(quote: str, text: str, question: str) -> str:
     return f"The row is of {label}, where the question names {min(named)}."
 
 
+def of_another_cell(claim: str, quote: str, question: str) -> str:
+    """Return why a figure is not the cell of a quoted row that is asked for; "" if it may be.
+
+    It stands in the name of a column and in no cell; or the question has more words of another column's name, besides
+    all those of its own. Figures that the question states are no answer.
+    """
+    figures = plain_figures(claim) - plain_figures(question)
+    if not figures or BETWEEN_CELLS not in quote or "\n" in quote:
+        return ""
+    cells, asked = _cells(quote), stems(question)
+    own = [name for name, value in cells if figures <= plain_figures(value)]
+    if not own:
+        in_name = next((name for name, _ in cells if figures <= plain_figures(name)), "")
+        return f"That stands in the column's name {in_name}." if in_name else ""
+    words = [stems(name) & asked for name in own]
+    other = next((name for name, _ in cells if all(one and one < stems(name) & asked for one in words)), "")
+    return f"It is {own[0]}, where the question names {other}." if other else ""
+
+
+def is_unranked(quote: str, question: str) -> bool:
+    """Whether a question asks for the most, and a row is quoted that does not say so: only all rows would tell."""
+    word = superlative(question).casefold()
+    return bool(word) and BETWEEN_CELLS in quote and word not in quote.casefold()
+
+
 def cells_of_rows(text: str) -> list[str]:
     """Return what the cells of the rows in a text hold, each once, without the first of each row, which names it."""
-    rows = (line.split(BETWEEN_CELLS)[1:] for line in text.split("\n"))
-    held = dict.fromkeys(cell.partition(AFTER_NAME)[2] or cell for row in rows for cell in row)
+    rows = (line for line in text.split("\n") if BETWEEN_CELLS in line)
+    held = dict.fromkeys(value for row in rows for _, value in _cells(row)[1:])
     return [one for one in held if any(map(str.isalnum, one))]
 
 
+def _cells(row: str) -> list[tuple[str, str]]:
+    """Return the name of the column, or "", and what the cell holds, for each cell of a row."""
+    parts = (cell.partition(AFTER_NAME) for cell in row.split(BETWEEN_CELLS))
+    return [(name, value) if colon else ("", name) for name, colon, value in parts]
+
+
 def _label(row: str) -> str:
-    cells = (cell.partition(AFTER_NAME)[2] or cell for cell in row.split(BETWEEN_CELLS))
-    return next((cell.rpartition(SEPARATOR)[2].strip() for cell in cells if any(map(str.isalpha, cell))), "")
+    return next((one.rpartition(SEPARATOR)[2].strip() for _, one in _cells(row) if any(map(str.isalpha, one))), "")
 
 
 def _is_named(label: str, question: str) -> bool:

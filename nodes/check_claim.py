@@ -12,7 +12,7 @@ from grounding.claims import LONGEST_CLAIM, Statement, with_lead_in
 from grounding.conditions import states_condition_as_fact
 from grounding.language import is_english, language_of
 from grounding.quotes import find_quote, find_second_quote, missing_facts
-from grounding.table_rows import of_another_row
+from grounding.table_rows import is_unranked, of_another_cell, of_another_row
 from models.calibration import expit, logit
 from nodes.concurrency import gather, off_loop
 from nodes.reasons import of_support, verdict_with_reason
@@ -133,8 +133,11 @@ def quotes_or_reason(
     text = sources[quote["passage"]]
     if states_condition_as_fact(one.text, text):
         return "It says as a fact what the passage says as a condition."
-    if reason := of_another_row(text[quote["start"] : quote["end"]], text, question):
+    quoted = text[quote["start"] : quote["end"]]
+    if reason := of_another_row(quoted, text, question) or of_another_cell(one.text, quoted, question):
         return reason
+    if is_unranked(quoted, question):
+        return "One row does not tell which is the most."
     second = find_second_quote(one.text, passages, quote)
     return [quote, second] if second else [quote]
 

@@ -74,7 +74,8 @@ async def _claims_of(draft: Draft, state: SelfRAGState, services: Services, cont
     if any(map(is_supported, checked)):
         checked = await gather(map(by_itself, found, checked))
     redrafts = state["drafts_left"] > 0 and not context.explain
-    # A redraft from open cases does not read the reasons.
+    # Redrafts from open cases or from the cells of rows do not read the reasons.
+    redrafts = redrafts and not any("left_out" in one for one in draft["passages"])
     if redrafts and not await off_loop(evidence.size, open_cases, draft, checked, state, context):
         checked = await gather(criticised(claim, evidence, services) for claim in checked)
     return checked + [unsupported(one, "There are too many statements to check each.") for one in found[MOST_CLAIMS:]]

@@ -1,6 +1,6 @@
 import pytest
 
-from grounding.table_rows import cells_of_rows, of_another_row
+from grounding.table_rows import cells_of_rows, is_unranked, of_another_cell, of_another_row
 
 ROWS = """Country: Germany | 2007: 123 | 2006: 290
 Country: Netherlands | 2007: 269 | 2006: 397
@@ -36,3 +36,43 @@ def test_a_row_that_the_question_names_or_none_is_no_other(quote: str, question:
 def test_the_cells_of_rows_are_those_beside_their_names_each_once() -> None:
     text = "Tests by country: 12\nCountry: Spain | 2006: 7 | 2007: – | Unit: ng: ml\n2005 | 7 | 40"
     assert cells_of_rows(text) == ["7", "ng: ml", "40"]
+
+
+LOANS = "Major: Law | Loans of graduates: 47,400 | Total loans of graduates, 5%: 57,400 | Grants: 9 | Repaid: 8,000"
+
+
+@pytest.mark.parametrize(
+    ("claim", "question", "reason"),
+    [
+        ("57,400", "How high are loans of graduates in law?", ""),  # both columns have these words
+        ("47,400", "How high are total loans of graduates in law?", "where the question names Total loans"),
+        ("8,000", "What was repaid of all loans?", ""),
+        ("9", "How high are total loans of graduates in law?", ""),  # it may be meant in other words
+        ("5%", "What share of loans do graduates in law have?", "stands in the column's name Total loans"),
+        ("12", "How high are total loans of graduates?", ""),
+        ("47,400", "How high are total loans of graduates, 47,400?", ""),
+        ("Law", "Which major has loans?", ""),
+    ],
+)
+def test_a_figure_is_not_of_a_column_whose_words_the_question_has_fewer_of(
+    claim: str, question: str, reason: str
+) -> None:
+    found = of_another_cell(claim, LOANS, question)
+    assert reason in found
+    assert bool(found) is bool(reason)
+    assert of_another_cell(claim, f"{LOANS}\nMore.", question) == ""
+
+
+@pytest.mark.parametrize(
+    ("quote", "question", "expected"),
+    [
+        (GERMANY, "Which country had the highest figure in 2007?", True),
+        (GERMANY, "Welches Land hat die meisten?", True),
+        (f"{GERMANY} | highest: 5", "What is the highest figure of Germany?", False),
+        (GERMANY, "How many had Germany at least?", False),
+        (GERMANY, "What was Germany's figure in 2007?", False),
+        ("Germany had 123.", "Which country had the highest figure?", False),
+    ],
+)
+def test_a_row_does_not_tell_which_is_the_most_unless_it_says_so(quote: str, question: str, expected: bool) -> None:
+    assert is_unranked(quote, question) is expected

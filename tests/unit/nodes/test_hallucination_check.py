@@ -43,6 +43,16 @@ async def test_every_claim_gets_a_verdict_and_its_quote() -> None:
     assert critic.explained == []
 
 
+async def test_no_reason_is_asked_for_where_the_cells_of_a_row_are_the_next_drafts() -> None:
+    row = "Country: Sweden | Boats: 12"
+    for changes, explained in (({}, 1), ({"left_out": []}, 0)):
+        read = [passage(row, **changes)]
+        critic = judging("no support")
+        before = state("How many boats has Sweden?", drafts=[{**draft("12"), "passages": read}], drafts_left=1)
+        await run_node(hallucination_check, before, critic=critic)
+        assert len(critic.explained) == explained
+
+
 async def test_a_cell_that_is_tried_beside_others_must_be_as_sure_as_a_sentence_of_a_long_answer() -> None:
     unsure = verdict("fully supported", {"fully supported": 0.4, "partially supported": 0.0, "no support": 0.6})
     row = "Country: Sweden | Boats: 12"
@@ -378,3 +388,8 @@ async def test_a_claim_quoted_from_another_row_than_the_question_names_is_not_su
     assert found["verdict"] == verdict("no support", reason=reason)
     (found,) = await checked("Tested: 397", judging(), rows, question="How many did the Netherlands test?")
     assert found["verdict"]["label"] == "fully supported"
+    (found,) = await checked("Germany tested 290.", None, rows, question="Which country tested most?")
+    assert found["verdict"]["reason"] == "One row does not tell which is the most."
+    rows = ["Country: Germany | Tested: 290 | Tested by hand: 12"]
+    (found,) = await checked("290", None, rows, question="How many were tested by hand in Germany?")
+    assert found["verdict"]["reason"] == "It is Tested, where the question names Tested by hand."
