@@ -36,11 +36,13 @@ def library(page: str = PAGE, size: int = 110) -> Library:
     return made
 
 
-async def read(question: str, found: Sequence[int], made: Library | None = None) -> list[Passage]:
+async def read(
+    question: str, found: Sequence[int], made: Library | None = None, similarity: float | None = None
+) -> list[Passage]:
     """Return what is read if the search finds these passages of the table."""
     made = made or library()
     documents = {one.page_content: one for one in made.passages}
-    given = [as_passage(made.passages[number]) for number in found]
+    given = [Passage(**{**as_passage(made.passages[number]), "similarity": similarity}) for number in found]
     return await narrowed(given, documents, question, made)  # type: ignore[arg-type]
 
 
@@ -48,7 +50,8 @@ async def test_the_row_is_read_that_the_question_names_though_the_search_found_o
     made = library()
     *_, last = [number for number, one in enumerate(made.passages) if CELLS in one.metadata]
     assert "Sweden" not in made.passages[last].page_content
-    (one,) = await read("What was the catch of Sweden?", [last])
+    (one,) = await read("What was the catch of Sweden?", [last], similarity=0.7)
+    assert one["similarity"] == 0.7, "that of the row which the search found"
     assert shown_text(one).strip().endswith("Country: Sweden | Catch (t): 120 | Boats: 12")
     assert not {"Norway", "Denmark"} & set(readable(one).split())
     assert one["text"] in {passage.page_content for passage in made.passages}
@@ -101,6 +104,11 @@ def test_a_word_that_most_rows_have_names_none_of_them() -> None:
     rows = "".join(f"<tr><td>Port {name}</td><td>{size}</td></tr>" for size, name in enumerate(("Ayr", "Bute", "Cove")))
     page = f"<table><tr><th>Port</th><th>Berths</th></tr>{rows}</table>"
     assert named_rows(table(library(page, 2_000)), "How many berths has the port?") == []
+    two = page.replace("<tr><td>Port Cove</td><td>2</td></tr>", "")
+    assert named_rows(table(library(two, 2_000)), "What does the port cost?") == []
+    years = "".join(f"<tr><td>{year}</td><td>{size}</td></tr>" for size, year in enumerate((2007, 2008, 2009)))
+    page_of_years = f"<table><tr><th>Year</th><th>Berths</th></tr>{years}</table>"
+    assert named_rows(table(library(page_of_years, 2_000)), "How many berths were there in 2008?") == [1]
     assert named_rows(table(library(page, 2_000)), "How many berths has the port of Bute?") == [1]
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from langchain_core.documents import Document
 
-from core.types import TableFound
+from core.types import Passage, TableFound
 from nodes.passages import as_passage
 from nodes.query_checks import added
 from nodes.query_table import MOST_CITED, query_table
@@ -366,3 +366,13 @@ async def test_a_table_is_not_asked_of_what_only_another_document_names(inside: 
         "Welche Station von Netflix hat die meisten Bahnsteige?", ORDER, library=Named(inside, outside)
     )
     assert "drafts" in update
+
+
+async def test_the_row_that_a_question_names_is_read_where_no_query_is_good() -> None:
+    asked_of = "How many platforms below the road has Alder?"
+    for changes, table in (({}, True), ({"left_out": []}, False)):
+        library = Library()
+        found = [Passage(**{**as_passage(one), **changes}) for one in library.passages[:2]]
+        before = state(asked_of, table=TableFound(source="stations.csv", number=0), passages=found, found=found)
+        update = await run_node(query_table, before, ScriptedGenerator(selects=["none"]), ScriptedCritic(), library)
+        assert (update["table"] is not None) is table
