@@ -27,7 +27,8 @@ def _described(node: str, decided: Mapping[str, Any]) -> str:
             why = f" (mode {decided['mode']})" if "mode" in decided else f"  {describe_verdict(decided['verdict'])}"
             return f"{decided['route']}{why}{_long(decided)}"
         case "retrieve":
-            return f"{decided['retrieved']} passages for “{shortened(decided['query'], 70)}”"
+            named = f", {count} only with the rows it names" if (count := decided.get("narrowed")) else ""
+            return f"{decided['retrieved']} passages for “{shortened(decided['query'], 70)}”{named}"
         case "query_table":
             return _queried(decided)
         case "grade_documents":
@@ -100,7 +101,7 @@ def _compared(decided: Mapping[str, Any]) -> str:
 
 def _drafted(decided: Mapping[str, Any]) -> str:
     """Return what ``generate`` did: the changes of a redraft, or the beginning of each draft."""
-    if decided["redraft"]:
+    if decided["redraft"] and len(decided.get("texts") or ()) < 2:
         changes = decided.get("changes") or []
         return "redraft: " + (
             "; ".join(map(_change, changes[:MOST_CHANGES])) or shortened(decided["text"] or "the same as before", 90)

@@ -89,7 +89,11 @@ async def retrieve(state: SelfRAGState, services: Services, runtime: Runtime[Con
         "compared": [],
         "table": table,
         "searched": len(state["queries"]),
-        "decided": {"query": state["queries"][-1], "retrieved": len(passages)},
+        "decided": {
+            "query": state["queries"][-1],
+            "retrieved": len(passages),
+            "narrowed": sum("left_out" in one for one in passages),
+        },
     }
 
 

@@ -138,6 +138,7 @@ async def test_a_table_is_not_asked_for_what_a_row_of_it_says_unless_the_questio
     read = [shown_text(one) for one in update["passages"]]
     assert [name for text in read for name in ("Norway", "Sweden", "Prose", "End") if name in text] == shown
     assert (update["table"] or {}).get("is_best") is is_best
+    assert update["decided"]["narrowed"] == sum("left_out" in one for one in update["passages"])
 
 
 @pytest.mark.parametrize("changed", [{"length": "long"}, {"standalone": "Who fishes? How many boats has Sweden?"}])

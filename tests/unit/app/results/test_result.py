@@ -180,6 +180,12 @@ DIFFERING = [{"answer": one, "documents": 1} for one in ("85 pounds", "95\npound
     [
         ("decide", {"route": "direct", "verdict": SUMS}, "direct  direct 0.90 (It is sums.)"),
         ("grade_documents", {"relevant": 1, "grades": [GRADE]}, "1 relevant: b.pdf p. 2 relevant"),
+        ("retrieve", {"retrieved": 2, "query": "Why?", "narrowed": 0}, "2 passages for “Why?”"),
+        (
+            "retrieve",
+            {"retrieved": 2, "query": "Why?", "narrowed": 1},
+            "2 passages for “Why?”, 1 only with the rows it names",
+        ),
         ("rewrite_query", {"query": None, "description": "the head of it"}, "nothing names “the head of it”"),
         (
             "rewrite_query",
@@ -193,6 +199,11 @@ DIFFERING = [{"answer": one, "documents": 1} for one in ("85 pounds", "95\npound
             "generate",
             {"declined": False, "redraft": True, "text": "It is red.", "changes": CHANGES},
             "redraft: “red.” instead of “blue.”; without “And so on.”; with “Why?”",
+        ),
+        (
+            "generate",
+            {"declined": False, "redraft": True, "text": "12", "texts": ["12", "9"], "changes": CHANGES},
+            "2 drafts: 12 | 9",
         ),
         ("compare_answers", {"asked": 2, "answers": []}, "no other answer in 2 documents"),
         ("compare_answers", {"asked": 1, "answers": DIFFERING}, "2 answers differ: “85 pounds” | “95 pounds”"),
