@@ -7,7 +7,7 @@ TOGETHER = (
     "in total|total|sum|altogether|together|combined|adds? up|added up|(?:come|amount)s? to|between them|"
     "insgesamt|zusammen|summe|au total|en tout|somme|en total|suman?"
 )
-BY_HOW_MUCH = "by how much|um wie ?viele?|de combien|en cuánto"
+BY_HOW_MUCH = "by how (?:much|many)|um wie ?viele?|de combien|en cuánto"
 ON_AVERAGE = r"average|mean|median|durchschnitt\w*|mittelwert|moyenne?|en moyenne|promedio|media"
 NO_SUPERLATIVES = (
     "inter|requ|for|harv|hon|mod|arr|cont|prot|dig|sugg|inv|pri|conqu|manif|inf|div|att|ing|(?:mid|north|south)w|"

@@ -63,6 +63,7 @@ def test_a_count_an_extreme_or_a_mean_takes_all_rows(question: str) -> None:
         ("Wie viele Orte liegen im Register?", False),
         ("Which school has the most pupils?", True),
         ("How many more pupils has Ely than Bath?", True),
+        ("By how many pupils did Ely exceed Bath?", True),
         ("Was ist am teuersten?", True),
         ("Wer hat den zweithöchsten Wert?", True),
         ("谁是第一名？", True),
