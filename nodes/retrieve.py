@@ -72,9 +72,10 @@ async def retrieve(state: SelfRAGState, services: Services, runtime: Runtime[Con
     is_table_best = bool(passages and tables.get(passages[0]["id"]))
     if not orders(question) and not is_joined(state) and state.get("length") != "long":
         passages = await narrowed(passages, documents, question, reader)
-    says = any("left_out" in one for one in passages) and not filters(question)
-    if says or not (suits_query(question) or is_table_best):
+    if not (suits_query(question) or is_table_best):
         table = None
+    elif table and any("left_out" in one for one in passages) and not filters(question):
+        table = {**table, "is_best": False}  # asked only if the rows do not answer
     elif table and not table["is_best"] and needs_all_rows(question):
         passages = [one for one in passages if "left_out" in one or not tables.get(one["id"])]
     known = state.get("found", state["passages"])
