@@ -22,7 +22,7 @@ from grounding.claims import statements
 from grounding.dates import NAMES
 from grounding.stems import FIGURE
 from nodes.check_claim import quotes_or_reason
-from nodes.passages import as_passage
+from nodes.found_passages import as_passage
 from retrieval.splitter import split
 
 DATA = SAMPLE.parent / "languages"

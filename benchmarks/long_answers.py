@@ -33,7 +33,7 @@ from grounding.claims import statements
 from grounding.quotes import find_quote
 from grounding.refusals import declines
 from models.usage import NOTHING_RESERVED, Budget, NodeBudget
-from nodes.passages import as_passage
+from nodes.found_passages import as_passage
 from nodes.retrieve import Search, documents_for
 from prompts.delimiters import as_data, delimited
 from run.candidates import ANSWERED

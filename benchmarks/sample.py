@@ -18,7 +18,7 @@ from grounding.claims import split_claims
 from grounding.quotes import find_quote, missing_facts
 from grounding.refusals import declines
 from grounding.sentences import sentences
-from nodes.passages import as_passage
+from nodes.found_passages import as_passage
 
 QUESTIONS = SAMPLE.parent / "questions.jsonl"
 OPENING = 40  # characters by which a passage, or the span that answers, is known

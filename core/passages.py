@@ -41,6 +41,11 @@ def place_of(passage: Passage | Citation | Mapping[str, Any]) -> str:
     return " · ".join(part for part in (where, section_of(passage)) if part)
 
 
+def is_narrowed(passage: Passage) -> bool:
+    """Whether the passage is read only in the rows of its table that the question names."""
+    return "left_out" in passage
+
+
 def shown_text(passage: Passage) -> str:
     """Return the text of a passage without what is left out of it."""
     ends = [0, *(at for span in passage.get("left_out", ()) for at in span), len(passage["text"])]

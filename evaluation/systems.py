@@ -14,7 +14,7 @@ from grounding.claims import split_claims
 from grounding.refusals import declines
 from models.tracing import tracing
 from models.usage import Budget, LimitReachedError, NodeBudget
-from nodes.passages import as_passage
+from nodes.found_passages import as_passage
 from prompts.delimiters import as_data, delimited
 from prompts.direct_generate import DIRECT_GENERATE
 from prompts.direct_generate import MAX_TOKENS as DIRECT_TOKENS

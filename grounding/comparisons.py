@@ -74,12 +74,11 @@ SUBTRACTED = rf"many more|much more|(?:many|much) (?:(?:{UNIT_WORDS}) )?(?:more|
 DIFFERENCE = _compiled(rf"difference|Unterschied|Differenz|différence|diferencia|{SUBTRACTED}", "差")
 COUNTED = _compiled(HOW_MANY, "几|多少")
 ADDED = _compiled(TOGETHER, "总|共")
-COMPUTED = _compiled(
-    "|".join((HOW_MANY, TOGETHER, ON_AVERAGE, SUBTRACTED, *MOST, *POSITION)), "最|多少|几|总|均|共|首|第一"
-)
+ORDERING = "|".join((SUBTRACTED, *MOST, *POSITION))
+COMPUTED = _compiled("|".join((HOW_MANY, TOGETHER, ON_AVERAGE, ORDERING)), "最|多少|几|总|均|共|首|第一")
 COMPARED = _compiled("|".join(THAN), "超|于|过|比|每|所有")
 SUPERLATIVE = _compiled(f"(?<!at )(?:{'|'.join(MOST)})", "最")
-ORDERED = _compiled("|".join((SUBTRACTED, *MOST, *POSITION)), "最|差|首|第一")
+ORDERED = _compiled(ORDERING, "最|差|首|第一")
 
 
 def needs_all_rows(question: str) -> bool:

@@ -10,7 +10,7 @@ from core.types import Verdict
 from grounding.premises import brings_premises
 from models.calibration import route_features
 from nodes.concurrency import off_loop
-from nodes.passages import as_passage
+from nodes.found_passages import as_passage
 from nodes.reasons import MODES, of_route
 from nodes.retrieve import searches_of
 from prompts.decide import RETRIEVE

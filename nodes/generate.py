@@ -9,7 +9,7 @@ from langchain_core.prompts import ChatPromptTemplate
 from langgraph.runtime import Runtime
 
 from core.errors import ModelError
-from core.passages import characters_of, shown_text
+from core.passages import characters_of, is_narrowed, shown_text
 from core.types import UNKNOWN, Candidate, Claim, Draft, Drafted, Passage
 from grounding.answers import both_ways, is_yes_or_no
 from grounding.claims import with_lead_in
@@ -73,7 +73,7 @@ async def generate(state: SelfRAGState, services: Services, runtime: Runtime[Con
         ranked = sorted(passages or found, key=lambda passage: -RELEVANCE.score(verdicts[passage["id"]]))
         if not passages:
             passages = ranked[: runtime.context.k]
-        elif "left_out" in ranked[0]:
+        elif is_narrowed(ranked[0]):
             passages = ranked[:1]
         subject, apart = state.get("subject"), runtime.context.strategy == "per-passage"
         naming = [subject["passage"]] if subject else []
@@ -209,7 +209,7 @@ def _cells(last: Candidate) -> list[Draft]:
 
     Without such rows, or with more than `MOST_CELLS`, there are none.
     """
-    rows = [shown_text(one) for one in last["draft"]["passages"] if "left_out" in one]
+    rows = [shown_text(one) for one in last["draft"]["passages"] if is_narrowed(one)]
     cells = [one for one in cells_of_rows("\n".join(rows)) if one != last["draft"]["text"]]
     return [{**last["draft"], "text": one, "copied": True} for one in cells] if len(cells) <= MOST_CELLS else []
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from langgraph.runtime import Runtime
 
-from core.passages import characters_of
+from core.passages import characters_of, is_narrowed
 from core.types import UNKNOWN, Naming, Passage, Verdict
 from grounding.descriptions import may_describe
 from grounding.links import linked_pairs
@@ -135,7 +135,7 @@ def when_to_name(state: SelfRAGState, verdicts: Mapping[str, Verdict]) -> Naming
     """
     if state["searched"] > 1 or not state["rewrites_left"] or is_joined(state):
         return None
-    if not may_describe(standalone_question(state)) or any("left_out" in one for one in state["passages"]):
+    if not may_describe(standalone_question(state)) or any(map(is_narrowed, state["passages"])):
         return None
     return "before a draft" if best_score(verdicts) < LIKELY else "after a draft"
 
@@ -146,4 +146,4 @@ def unlikely_ids(state: SelfRAGState, services: Services, context: Context) -> s
         return set()
     thresholds = context.effective_thresholds
     found = services.fits.unlikely(standalone_question(state), state["passages"], thresholds.graded, thresholds.similar)
-    return found - {one["id"] for one in state["passages"] if "left_out" in one}
+    return found - {one["id"] for one in state["passages"] if is_narrowed(one)}

@@ -5,7 +5,7 @@ from typing import Any
 
 from langgraph.runtime import Runtime
 
-from core.passages import last_heading
+from core.passages import is_narrowed, last_heading
 from core.types import Claim, Draft, Subject
 from grounding.answers import is_yes_or_no, repeats_question
 from grounding.claims import Statement, statements
@@ -75,7 +75,7 @@ async def _claims_of(draft: Draft, state: SelfRAGState, services: Services, cont
         checked = await gather(map(by_itself, found, checked))
     redrafts = state["drafts_left"] > 0 and not context.explain
     # Redrafts from open cases or from the cells of rows do not read the reasons.
-    redrafts = redrafts and not any("left_out" in one for one in draft["passages"])
+    redrafts = redrafts and not any(map(is_narrowed, draft["passages"]))
     if redrafts and not await off_loop(evidence.size, open_cases, draft, checked, state, context):
         checked = await gather(criticised(claim, evidence, services) for claim in checked)
     return checked + [unsupported(one, "There are too many statements to check each.") for one in found[MOST_CLAIMS:]]

@@ -4,13 +4,14 @@ import asyncio
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from langchain_core.documents import Document
 
 from core.types import Passage
 from grounding.comparisons import needs_all_rows
 from grounding.stems import fold, stems
-from nodes.passages import as_passage
+from nodes.found_passages import as_passage, each_once, table_in
 from retrieval.documents.loaded import CELLS
 from retrieval.tables import Table
 from run.prefetch import PrefetchingRetriever
@@ -29,24 +30,24 @@ async def narrowed(
     ``documents`` maps the ids of the passages to what was found. A table without a named row stays as it is, as do the
     rows of a CSV file, of which each is a passage.
     """
-    table_in = {one["id"]: _table_in(documents[one["id"]]) for one in passages}
+    table_of = {one["id"]: _table_of(documents[one["id"]]) for one in passages}
     named: dict[tuple[str, int], tuple[Table, list[int]]] = {}
-    for key in dict.fromkeys(one for one in table_in.values() if one):
+    for key in dict.fromkeys(one for one in table_of.values() if one):
         table = await retriever.table_of(*key)
         rows = await asyncio.to_thread(named_rows, table, question) if table else []
         if table and rows:
             named[key] = table, rows
-    result: dict[str, Passage] = {}
+    read: list[Passage] = []
     for one in passages:
-        within = table_in[one["id"]]
+        within = table_of[one["id"]]
         if within not in named:
-            result.setdefault(one["id"], one)
+            read.append(one)
             continue
         table, rows = named[within]
         for document in (table.passages[row] for row in rows):
-            passage = Passage(**as_passage(document), left_out=_other_rows(document, table, rows))
-            result.setdefault(passage["id"], {**passage, "similarity": one["similarity"]})
-    return list(result.values())
+            changes: Any = {"similarity": one["similarity"], "left_out": _other_rows(document, table, rows)}
+            read.append({**as_passage(document), **changes})
+    return each_once(read)
 
 
 def named_rows(table: Table, question: str) -> list[int]:
@@ -67,12 +68,9 @@ def named_rows(table: Table, question: str) -> list[int]:
     return found if best > 0 and len(found) <= (1 if needs_all_rows(question) else MOST_NAMED) else []
 
 
-def _table_in(document: Document) -> tuple[str, int] | None:
-    """Return source and number of the table that has most cells of a passage; None in a file of rows."""
-    cells = Counter(table for table, *_ in document.metadata.get(CELLS) or ())
-    if not cells or document.metadata.get("row") is not None:
-        return None
-    return str(document.metadata.get("source", "")), cells.most_common(1)[0][0]
+def _table_of(document: Document) -> tuple[str, int] | None:
+    """Return source and number of the table of a passage; None without one, and in a file of rows."""
+    return table_in(document)[0] if document.metadata.get("row") is None else None
 
 
 def _other_rows(document: Document, table: Table, rows: Sequence[int]) -> list[tuple[int, int]]:

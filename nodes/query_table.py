@@ -8,7 +8,7 @@ from typing import Any, cast
 from langchain_core.documents import Document
 from langgraph.runtime import Runtime
 
-from core.passages import section_of
+from core.passages import is_narrowed, section_of
 from core.text import shortened
 from core.types import Claim, Draft, Queried, Quote, TableFound, Verdict
 from grounding.capitals import names
@@ -16,7 +16,7 @@ from grounding.comparisons import needs_all_rows
 from grounding.language import is_english
 from grounding.names import lexicon_of
 from nodes.finish import wording_of
-from nodes.passages import as_passage, each_once, identity_of
+from nodes.found_passages import as_passage, each_once, identity_of
 from nodes.query_checks import Named, cells_named_by, hint, tried
 from prompts.delimiters import as_data
 from prompts.query_table import FITS, MAX_TOKENS, NO_QUERY, QUERY_TABLE, REQUERY_TABLE
@@ -62,7 +62,7 @@ async def query_table(state: SelfRAGState, services: Services, runtime: Runtime[
     decided: dict[str, Any] = {"query": query, "result": result, "failed": why, "verdict": verdict, "accepted": False}
     if not found or not verdict or not FITS.is_positive(verdict):
         needs_table = named.are_compared or needs_all_rows(question) or (found and found.is_computed)
-        if not needs_table or any("left_out" in one for one in state["passages"]):
+        if not needs_table or any(map(is_narrowed, state["passages"])):
             return {"table": None, "decided": decided}
         rows = {identity_of(one) for one in table.passages}
         if state["passages"][0]["id"] in rows:  # the table is what the question is about

@@ -10,14 +10,15 @@ from typing import Any, NamedTuple, cast
 from langchain_core.documents import Document
 from langgraph.runtime import Runtime
 
+from core.passages import is_narrowed
 from core.types import UNKNOWN, Compared, Passage, TableFound, Verdict
 from grounding.compared import MOST_COMPARED, compares, how_many, is_of_it_alone, things_compared
 from grounding.comparisons import filters, needs_all_rows, orders, suits_query
 from grounding.follow_ups import join_follow_up, leaned_on
 from grounding.lengths import NAMED, document_asked_for
 from nodes.concurrency import gather
+from nodes.found_passages import as_passage, each_once, identity_of, table_in
 from nodes.named_rows import narrowed
-from nodes.passages import as_passage, each_once, identity_of
 from prompts.grade_documents import RELEVANCE
 from retrieval.documents.loaded import CELLS
 from run.context import Context, Services
@@ -51,6 +52,7 @@ async def retrieve(state: SelfRAGState, services: Services, runtime: Runtime[Con
     the things is searched for; "the two offers" are two of the documents found. A table is queried if one of its rows
     is the best passage; for a question that compares or filters, also if half of the passages are rows. Otherwise such
     a question is put to the table only if the texts fail; rows are left out of passages if the answer needs all rows.
+    Of a table in which the question names rows, these alone are read, before it is queried.
     """
     context, reader = runtime.context, cast("PrefetchingRetriever", services.retriever)
     if state.get("length") == "long" and not state["searched"]:
@@ -74,10 +76,10 @@ async def retrieve(state: SelfRAGState, services: Services, runtime: Runtime[Con
         passages = await narrowed(passages, documents, question, reader)
     if not (suits_query(question) or is_table_best):
         table = None
-    elif table and any("left_out" in one for one in passages) and not filters(question):
+    elif table and any(map(is_narrowed, passages)) and not filters(question):
         table = {**table, "is_best": False}  # asked only if the rows do not answer
     elif table and not table["is_best"] and needs_all_rows(question):
-        passages = [one for one in passages if "left_out" in one or not tables.get(one["id"])]
+        passages = [one for one in passages if is_narrowed(one) or not tables.get(one["id"])]
     known = state.get("found", state["passages"])
     new = {passage["id"] for passage in passages}
     judged = {name: one["label"] for name, one in state["verdicts"].items()}
@@ -93,7 +95,7 @@ async def retrieve(state: SelfRAGState, services: Services, runtime: Runtime[Con
         "decided": {
             "query": state["queries"][-1],
             "retrieved": len(passages),
-            "narrowed": sum("left_out" in one for one in passages),
+            "narrowed": sum(map(is_narrowed, passages)),
         },
     }
 
@@ -191,15 +193,10 @@ def table_of(tables: Sequence[tuple[str, int] | None]) -> TableFound | None:
 
 def _table_of_passage(document: Document) -> tuple[str, int] | None:
     """Return the source and number of the table whose rows are most of a passage; None if there is none."""
-    sizes: Counter[int] = Counter()
-    for table, _, start, middle, end in document.metadata.get(CELLS) or ():
-        if end - middle > LONGEST_IN_ROW:
-            return None
-        sizes[table] += end - min(start, middle)
-    table, size = sizes.most_common(1)[0] if sizes else (0, 0)
-    if not size or size < SHARE_OF_PASSAGE * len(document.page_content):
+    if any(end - middle > LONGEST_IN_ROW for *_, middle, end in document.metadata.get(CELLS) or ()):
         return None
-    return str(document.metadata.get("source", "")), table
+    table, size = table_in(document)
+    return table if size >= SHARE_OF_PASSAGE * len(document.page_content) else None
 
 
 def searches_of(state: SelfRAGState, k: int) -> list[Search]:

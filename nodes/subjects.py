@@ -6,8 +6,8 @@ from grounding import answers as rules
 from grounding.descriptions import description_in, inner_description
 from nodes.compare_answers import brief_answer, checked_answer
 from nodes.finish import wording_of
+from nodes.found_passages import as_passage
 from nodes.grade_documents import grades_of
-from nodes.passages import as_passage
 from nodes.retrieve import Search, documents_for
 from prompts.delimiters import as_data, readable
 from prompts.described import DESCRIBED, MAX_TOKENS

@@ -27,7 +27,7 @@ from evaluation.datasets.question_set import load
 from evaluation.measures.scores import holds_gold
 from evaluation.records import Dataset, Example
 from models.calibration import MINILM, MINILM_FILE, Fit, search_features, too_unlikely
-from nodes.passages import as_passage
+from nodes.found_passages import as_passage
 from training.fit_critic import command, cross_fitted, paragraph_of, store
 
 EVIDENCE = ("similarity", "similarity_behind", "coverage_behind")

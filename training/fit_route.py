@@ -25,7 +25,7 @@ from evaluation.judging.saved_replies import Replies
 from evaluation.measures.statistics import auc
 from evaluation.recorded_chat import with_recorded_chats
 from models.calibration import EMBEDDED, EMBEDDED_FILE, MINILM, MINILM_FILE, Fit, expit, log_odds, logit, route_features
-from nodes.passages import as_passage
+from nodes.found_passages import as_passage
 from prompts.decide import RETRIEVE
 from prompts.delimiters import as_data
 from training.fit_critic import command, cross_fitted, store

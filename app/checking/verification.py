@@ -17,8 +17,8 @@ from models.usage import Budget, NodeBudget
 from nodes.check_claim import Evidence, check_claim, check_statement
 from nodes.concurrency import gather, off_loop
 from nodes.finish import cite, quotes_of
+from nodes.found_passages import as_passage
 from nodes.grade_documents import grades_of
-from nodes.passages import as_passage
 from nodes.retrieve import fused
 from prompts.delimiters import readable
 from prompts.grade_documents import RELEVANCE

@@ -16,7 +16,7 @@ from grounding.refusals import declines
 from models.chat import Chat, text_of
 from models.critic import STRUCTURED_TOKENS, Critic, schema_of_word
 from models.usage import NodeBudget, unlimited
-from nodes.passages import as_passage
+from nodes.found_passages import as_passage
 from prompts.delimiters import as_data, delimited
 from prompts.direct_generate import DIRECT_GENERATE
 from prompts.direct_generate import MAX_TOKENS as DIRECT_TOKENS

@@ -11,7 +11,7 @@ from app.server.names import without_paths
 from core.errors import RequestError
 from core.text import path_text, shortened
 from core.types import Citation, Conflict, Outcome, StopReason
-from nodes.passages import as_passage
+from nodes.found_passages import as_passage
 from retrieval.filters import Visible
 from retrieval.library.library import Library
 from retrieval.sync_report import Source

@@ -4,7 +4,7 @@ from typing import Any
 from app.settings import Settings
 from benchmarks.follow_ups import follow_ups, measured, recall, searched
 from benchmarks.index.texts import put_texts
-from nodes.passages import as_passage
+from nodes.found_passages import as_passage
 from nodes.retrieve import JOINED_WEIGHT, fused
 from retrieval.index.store import PassageStore
 from retrieval.store import Model

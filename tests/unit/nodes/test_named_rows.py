@@ -9,8 +9,8 @@ from langchain_core.documents import Document
 
 from core.passages import shown_text
 from core.types import Passage
+from nodes.found_passages import as_passage
 from nodes.named_rows import named_rows, narrowed
-from nodes.passages import as_passage
 from nodes.retrieve import retrieve
 from prompts.delimiters import readable
 from retrieval.documents.load import documents_of, parse_document

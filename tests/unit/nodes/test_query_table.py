@@ -7,7 +7,7 @@ import pytest
 from langchain_core.documents import Document
 
 from core.types import Passage, TableFound
-from nodes.passages import as_passage
+from nodes.found_passages import as_passage
 from nodes.query_checks import added
 from nodes.query_table import MOST_CITED, query_table
 from retrieval.documents.load import parse_document

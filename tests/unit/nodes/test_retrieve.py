@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 from langchain_core.documents import Document
 
-from nodes.passages import as_passage
+from nodes.found_passages import as_passage
 from nodes.retrieve import Search, fused, retrieve, searches_of
 from retrieval.documents.loaded import CELLS
 from retrieval.filters import Filter

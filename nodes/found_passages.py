@@ -1,10 +1,12 @@
 """Passages of the state, from the documents that a search finds."""
 
+from collections import Counter
 from collections.abc import Iterable
 
 from langchain_core.documents import Document
 
 from core.types import Passage
+from retrieval.documents.loaded import CELLS
 
 
 def as_passage(document: Document) -> Passage:
@@ -38,3 +40,14 @@ def each_once(passages: Iterable[Passage]) -> list[Passage]:
     for passage in passages:
         found.setdefault(passage["id"], passage)
     return list(found.values())
+
+
+def table_in(document: Document) -> tuple[tuple[str, int] | None, int]:
+    """Return source and number of the table that has most of a passage, and its size in characters; None, 0 without."""
+    sizes: Counter[int] = Counter()
+    for table, _, start, middle, end in document.metadata.get(CELLS) or ():
+        sizes[table] += end - min(start, middle)
+    if not sizes:
+        return None, 0
+    table, size = sizes.most_common(1)[0]
+    return (str(document.metadata.get("source", "")), table), size
