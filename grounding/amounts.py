@@ -50,6 +50,11 @@ HOUR = re.compile(r"\b(1[3-9]|2[0-3])(?:(?::|\s?h\s?)[0-5]\d|\s?uhr)\b")
 QUANTITY = re.compile(r"(?<![\w.,])(\d+(?:[.,]\d+)*)[\s-]*(%|[^\W\d_]+)")
 ONE = r"\b(?:an?|one|each|every|per|single)[\s-]+"
 SCALE = re.compile(rf"[\s-]*(?:{'|'.join(SCALES)}|k|mn?|mio|bn|tn)\b")
+IN_BRACKETS = re.compile(r"\(([^()]+)\)")
+SYMBOL = re.compile(
+    r"(?:US|C|A)?\$|[%€£¥]|AUD|BRL|CAD|CHF|CNY|CZK|DKK|EUR|GBP|HUF|INR|JPY|KRW|MXN|NOK|NZD|PLN|SEK|SGD|TRY|USD|ZAR"
+    "|[kMG]?Wh?|k?m[²³]|ha|[lLth]|°[CF]"
+)
 UNITS: Mapping[str, tuple[str, float]] = {
     stem(name): (dimension, factor)
     for dimension, factor, names in (
@@ -169,6 +174,15 @@ def unit_after(text: str) -> tuple[str, float] | None:
     """Return dimension and size of the unit that opens a casefolded text: ("time", 3600) for hours; else None."""
     word = re.match(r"\)?[\s-]*(%|[^\W\d_]+)", text)
     return UNITS.get(stem(word[1])) if word else None
+
+
+def unit_of_column(name: str) -> str:
+    """Return the unit that a column's name has in brackets, such as $ million or mg/l; "" without one."""
+    for inside in IN_BRACKETS.findall(name):
+        words = re.split(r"[\s/]+", unit := inside.strip().removeprefix("in "))
+        if all(SYMBOL.fullmatch(one) or stem(one) in UNITS or stem(one).rstrip("s") in SCALES for one in words):
+            return str(unit)
+    return ""
 
 
 def quantities(text: str) -> Iterator[tuple[str, str]]:

@@ -3,9 +3,11 @@
 import re
 
 from core.passages import AFTER_NAME, BETWEEN_CELLS, SEPARATOR
-from grounding.amounts import plain_figures
+from grounding.amounts import plain_figures, unit_of_column
 from grounding.comparisons import superlative
 from grounding.stems import stems
+
+BARE = re.compile(r"[-−(]?[\d.,'’ ]*\d\)?")
 
 
 def of_another_row(quote: str, text: str, question: str) -> str:
@@ -48,10 +50,17 @@ def is_unranked(quote: str, question: str) -> bool:
 
 
 def cells_of_rows(text: str) -> list[str]:
-    """Return what the cells of the rows in a text hold, each once, without the first of each row, which names it."""
+    """Return what the cells of the rows in a text hold, each once, without the first of each row, which names it.
+
+    A bare figure gets the unit that its column's name has in brackets.
+    """
     rows = (line for line in text.split("\n") if BETWEEN_CELLS in line)
-    held = dict.fromkeys(value for row in rows for _, value in _cells(row)[1:])
+    held = dict.fromkeys(_with_unit(*cell) for row in rows for cell in _cells(row)[1:])
     return [one for one in held if any(map(str.isalnum, one))]
+
+
+def _with_unit(name: str, value: str) -> str:
+    return f"{value} {unit_of_column(name)}".rstrip() if BARE.fullmatch(value) else value
 
 
 def _cells(row: str) -> list[tuple[str, str]]:

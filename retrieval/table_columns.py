@@ -8,11 +8,10 @@ from itertools import islice
 from typing import Any, Literal, NamedTuple
 
 from core.words import RAISED_DIGITS
-from grounding.amounts import UNITS
+from grounding.amounts import unit_of_column
 from grounding.dates import NUMERIC, dates
 from grounding.language import SURE, language_of
 from grounding.notes import MARKED
-from grounding.stems import stem
 
 FIGURE = re.compile(  # -$5 and ($5) mean $-5
     r"(?P<before>[-−(]?)(?P<currency>[$€£¥]|[A-Z]{3}(?=\s))?\s*(?P<sign>[-+−(]?)\s*(?P<figure>[\d.,'’\s]*\d)"
@@ -34,8 +33,6 @@ DURATION = re.compile(
 )
 DASH = re.compile(r"[-–—]+|n\.?/?a\.?", re.IGNORECASE)
 FREE = frozenset("free gratis kostenlos frei gratuit".split())
-IN_BRACKETS = re.compile(r"\(([^()]+)\)")
-UNIT = re.compile("[A-Z]{3}|[%$€£¥]|kWh|km²|m²")
 LONGEST_FIGURE, LONGEST_DAY = 50, 30  # characters of a cell
 SAMPLE = 1_000  # different cells that tell of what kind a column is
 TYPED = 0.9  # share of a column's cells that are numbers, or dates, from which the column is of that kind
@@ -111,8 +108,8 @@ def form_of(name: str, cells: Iterable[str | None], usual: str) -> tuple[str, st
         for cell, match in matches
     )
     form = forms.most_common(1)[0][0] if forms else "{}"
-    if form == "{}" and (unit := IN_BRACKETS.search(name)) and (UNIT.fullmatch(unit[1]) or stem(unit[1]) in UNITS):
-        form = "{} " + unit[1]
+    if form == "{}" and (unit := unit_of_column(name)):
+        form = "{} " + unit
     return form, mark, min((len(match["figure"].partition(mark)[2]) for _, match in matches), default=0)
 
 
