@@ -52,8 +52,8 @@ ONE = r"\b(?:an?|one|each|every|per|single)[\s-]+"
 SCALE = re.compile(rf"[\s-]*(?:{'|'.join(SCALES)}|k|mn?|mio|bn|tn)\b")
 IN_BRACKETS = re.compile(r"\(([^()]+)\)")
 SYMBOL = re.compile(
-    r"(?:US|C|A)?\$|[%€£¥]|AUD|BRL|CAD|CHF|CNY|CZK|DKK|EUR|GBP|HUF|INR|JPY|KRW|MXN|NOK|NZD|PLN|SEK|SGD|TRY|USD|ZAR"
-    "|[kMG]?Wh?|k?m[²³]|ha|[lLth]|°[CF]"
+    r"(?:us|c|a)?\$|[%€£¥]|aud|brl|cad|chf|cny|czk|dkk|eur|gbp|huf|inr|jpy|krw|mxn|nok|nzd|pln|sek|sgd|try|usd|zar"
+    "|[kmg]?wh?|k?m[²³]|ha|[lth]|°[cf]|dollars?|euros?|in"
 )
 UNITS: Mapping[str, tuple[str, float]] = {
     stem(name): (dimension, factor)
@@ -177,11 +177,14 @@ def unit_after(text: str) -> tuple[str, float] | None:
 
 
 def unit_of_column(name: str) -> str:
-    """Return the unit that a column's name has in brackets, such as $ million or mg/l; "" without one."""
+    """Return the unit that a column's name has in brackets, such as mg/l or (in $ millions); "" without one.
+
+    Several words stay in their brackets.
+    """
     for inside in IN_BRACKETS.findall(name):
-        words = re.split(r"[\s/]+", unit := inside.strip().removeprefix("in "))
+        words = re.split(r"[\s/]+", inside.strip().casefold())
         if all(SYMBOL.fullmatch(one) or stem(one) in UNITS or stem(one).rstrip("s") in SCALES for one in words):
-            return str(unit)
+            return f"({inside})" if " " in inside else str(inside)
     return ""
 
 

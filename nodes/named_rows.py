@@ -13,6 +13,7 @@ from grounding.comparisons import needs_all_rows
 from grounding.stems import fold, stems
 from nodes.found_passages import as_passage, each_once, table_in
 from retrieval.documents.loaded import CELLS
+from retrieval.named_documents import without_name
 from retrieval.tables import Table
 from run.prefetch import PrefetchingRetriever
 
@@ -46,25 +47,27 @@ async def narrowed(
         table, rows = named[within]
         for document in (table.passages[row] for row in rows):
             changes: Any = {"similarity": one["similarity"], "left_out": _other_rows(document, table, rows)}
-            read.append({**as_passage(document), **changes})
+            titled: Any = {"title": one["title"]} if "title" in one else {}
+            read.append({**as_passage(document), **titled, **changes})
     return each_once(read)
 
 
 def named_rows(table: Table, question: str) -> list[int]:
-    """Return the rows whose names share the rarest words with the question; none if these are too many.
+    """Return the rows whose names share the rarest words with the question, if any without other words; few or none.
 
     A row's name is its first cell and its texts. A word weighs log(rows / rows with it). A figure that is counted or
-    added up may stand in one row, but not in several.
+    added up may stand in one row, but not in several. What names the file names no row.
     """
-    asked = stems(question)
+    asked = stems(without_name(question, [table.source]))
     texts = [index for index, one in enumerate(table.columns) if index == 0 or one.kind == "text"]
-    names = (" ".join(row[index] or "" for index in texts) for row in table.cells)
+    names = [" ".join(row[index] or "" for index in texts) for row in table.cells]
     # Stems take a second for 10,000 rows, of which most have no word of the question.
     shared = [stems(name) & asked if any(map(fold(name).__contains__, asked)) else set() for name in names]
     rows_with = Counter(word for words in shared for word in words)
     weights = [sum(math.log(len(shared) / rows_with[word]) for word in sorted(words)) for words in shared]
     best = max(weights)
     found = [row for row, weight in enumerate(weights) if weight == best]
+    found = [row for row in found if shared[row] == stems(names[row])] or found  # rather Assets than Current assets
     return found if best > 0 and len(found) <= (1 if needs_all_rows(question) else MOST_NAMED) else []
 
 

@@ -21,6 +21,7 @@ from nodes.query_checks import Named, cells_named_by, hint, tried
 from prompts.delimiters import as_data
 from prompts.query_table import FITS, MAX_TOKENS, NO_QUERY, QUERY_TABLE, REQUERY_TABLE
 from retrieval.filters import Filter
+from retrieval.named_documents import without_name
 from retrieval.table_columns import figure_text
 from retrieval.table_query import QueryError, QueryResult
 from retrieval.tables import Table
@@ -73,7 +74,12 @@ async def query_table(state: SelfRAGState, services: Services, runtime: Runtime[
 
 
 async def _other_subject(question: str, table: Table, services: Services) -> str:
-    """Return why a table is not asked: its document lacks a name of the question that another one has; else ""."""
+    """Return why a table is not asked: its document lacks a name of the question that another one has; else "".
+
+    It is asked if the question names its file.
+    """
+    if without_name(question, [table.source]) != question:
+        return ""
     own, retriever = Filter(sources=(glob.escape(table.source),)), cast("PrefetchingRetriever", services.retriever)
     asked = dict.fromkeys(one.text for one in names(question) if not one.opens) if is_english(question) else {}
     known = await asyncio.to_thread(lexicon_of, "\n".join(map(_stated, table.passages[:MOST_READ])))

@@ -21,6 +21,7 @@ from nodes.found_passages import as_passage, each_once, identity_of, table_in
 from nodes.named_rows import narrowed
 from prompts.grade_documents import RELEVANCE
 from retrieval.documents.loaded import CELLS
+from retrieval.named_documents import is_of_other_document
 from run.context import Context, Services
 from run.prefetch import PrefetchingRetriever
 from run.segments import MOST_READ
@@ -52,7 +53,8 @@ async def retrieve(state: SelfRAGState, services: Services, runtime: Runtime[Con
     the things is searched for; "the two offers" are two of the documents found. A table is queried if one of its rows
     is the best passage; for a question that compares or filters, also if half of the passages are rows. Otherwise such
     a question is put to the table only if the texts fail; rows are left out of passages if the answer needs all rows.
-    Of a table in which the question names rows, these alone are read, before it is queried.
+    Of a table in which the question names rows, these alone are read, before it is queried. If the question names a
+    document, tables of others are not read.
     """
     context, reader = runtime.context, cast("PrefetchingRetriever", services.retriever)
     if state.get("length") == "long" and not state["searched"]:
@@ -62,7 +64,7 @@ async def retrieve(state: SelfRAGState, services: Services, runtime: Runtime[Con
         if compares(standalone_question(state)) and (by_thing := await _by_thing(state, services, context)):
             return _to_compare(by_thing)
     searches = searches_of(state, context.k)
-    found = await gather(documents_for(one, services, context) for one in searches)
+    found = await gather(_found(one, services, context) for one in searches)
     rankings = [list(map(as_passage, documents)) for documents in found]
     passages = rankings[0]
     if len(searches) > 1:
@@ -74,6 +76,11 @@ async def retrieve(state: SelfRAGState, services: Services, runtime: Runtime[Con
     is_table_best = bool(passages and tables.get(passages[0]["id"]))
     if not orders(question) and not is_joined(state) and state.get("length") != "long":
         passages = await narrowed(passages, documents, question, reader)
+        if any(map(is_narrowed, passages)) and len(passages) < context.k:  # several were of one table
+            more = await _found(searches[0]._replace(k=DEPTH * context.k), services, context)
+            documents |= {identity_of(one): one for one in more}
+            further = await narrowed(list(map(as_passage, more)), documents, question, reader)
+            passages = each_once([*passages, *further])[: context.k]
     if not (suits_query(question) or is_table_best):
         table = None
     elif table and any(map(is_narrowed, passages)) and not filters(question):
@@ -175,6 +182,15 @@ async def documents_for(search: Search, services: Services, context: Context) ->
     """Return what a search finds, best first; a filter is passed only if there is one."""
     within = {"filter": context.filter} if context.filter else {}
     return (await services.retriever.ainvoke(search.query, k=search.k, **within))[: search.k]
+
+
+async def _found(search: Search, services: Services, context: Context) -> Sequence[Document]:
+    """Search, without the tables of other documents if the question names one: a row does not say whose it is."""
+    found = await documents_for(search, services, context)
+    if any(one.metadata.get("is_named") for one in found):
+        more = await documents_for(search._replace(k=DEPTH * search.k), services, context)
+        found = [one for one in more if not (_table_of_passage(one) and is_of_other_document(one, search.query))]
+    return found[: search.k]
 
 
 def table_of(tables: Sequence[tuple[str, int] | None]) -> TableFound | None:

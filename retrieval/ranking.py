@@ -3,6 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import chain, zip_longest
 from typing import Protocol
 
 from langchain_core.documents import Document
@@ -13,6 +14,7 @@ from retrieval.near_duplicates import near_duplicates, word_counts
 from retrieval.store import Search
 
 _CANDIDATES = 50  # from each of the two searches
+Found = tuple[Document, float]  # a passage with the score that it is ranked by
 
 
 class Candidates(Protocol):
@@ -31,7 +33,7 @@ class Candidates(Protocol):
         """Return the cosine of each passage with the question, also of those that were found by words."""
 
 
-def best_passages(candidates: Candidates, question: str, k: int, search: Search) -> list[tuple[Document, float]]:
+def best_passages(candidates: Candidates, question: str, k: int, search: Search) -> list[Found]:
     """Return the ``k`` best distinct passages with the score that they are ranked by.
 
     More candidates are fetched until ``k`` of them are distinct or there are no more.
@@ -56,6 +58,11 @@ def best_passages(candidates: Candidates, question: str, k: int, search: Search)
     for id_, score in best:
         passages[id_].metadata.update(id=passages[id_].id, score=score, similarity=similarities[id_])
     return [(passages[id_], score) for id_, score in best]
+
+
+def alternately(first: Sequence[Found], second: Sequence[Found]) -> list[Found]:
+    """Return what two searches found, by turns, each passage once."""
+    return list({one[0].id: one for one in chain.from_iterable(zip_longest(first, second)) if one}.values())
 
 
 def section_shares(question: str, passages: Mapping[int, Document]) -> dict[int, float]:

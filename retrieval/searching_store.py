@@ -15,8 +15,9 @@ from core.errors import RequestError
 from core.text import clean
 from retrieval.adjoining import READ, READ_OF_DOCUMENT, first, joined_text, last
 from retrieval.filters import Filter, Visible
+from retrieval.named_documents import entitle, named_documents
 from retrieval.passage_columns import row_id
-from retrieval.ranking import Candidates, best_passages
+from retrieval.ranking import Candidates, alternately, best_passages
 from retrieval.splitter import SplitSettings
 from retrieval.store import (
     MOST_AROUND,
@@ -398,6 +399,7 @@ class Store(VectorStore):
     ) -> list[tuple[Document, float]]:
         """Return passages with the score they are ranked by; see `retrieval.ranking.best_passages`.
 
+        With ``hybrid`` and no filter on sources, half of them are from the documents that the question names.
         ``filter`` may be given as a ``Filter`` or a mapping of its fields. A document whose path is not ``visible`` is
         not found, whatever the filter. The score is the cosine for ``vectors``, BM25 for ``bm25``, and for ``hybrid``
         the mean of the two, each normalised to 0 to 1, plus half the share of the question's words that stand in the
@@ -421,7 +423,14 @@ class Store(VectorStore):
         self._check_dimension(vector, made.dimension)
         with self.database.reading() as connection:
             if self.rows.made_with(connection) == made:
-                return best_passages(self._candidates(connection, query, vector, only, visible), query, k, search)
+                found = best_passages(self._candidates(connection, query, vector, only, visible), query, k, search)
+                if search == "hybrid" and not (only and only.sources):
+                    paths = [path for (path,) in connection.execute("SELECT path FROM documents WHERE passages > 0")]
+                    named = named_documents(list(filter(visible, paths)) if visible else paths, query)
+                    within = named and self._candidates(connection, query, vector, only, named.__contains__)
+                    found = alternately(best_passages(within, query, k, search), found)[:k] if within else found
+                    entitle([passage for passage, _ in found], named, query)
+                return found
         return self._search(query, k, search, only, visible)  # the model was changed meanwhile
 
     @abstractmethod

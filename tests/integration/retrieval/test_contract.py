@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import date
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from langchain_core.documents import Document
@@ -182,6 +183,26 @@ def test_what_is_not_visible_is_not_there(opened: Open) -> None:
     assert store.passage(str(hidden.id), visible) is None
     assert not store.has_fitting(Filter(sources=("b",)), visible)
     assert [store.passage(id_) for id_ in ("999", "x", "'", "", "9" * 40)] == [None] * 5
+
+
+def test_of_the_document_that_a_question_names_half_is_found_under_its_name(opened: Open) -> None:
+    notes = [f"The net income was {number} million." for number in (12, 34, 56, 78)]
+    own = [Document(one, metadata={"title": "Form 10-K"}) for one in ("What was earned: 9.", "Nothing else.")]
+    store = put(opened(), file("/d/Acme_2020.txt", own), file("/d/Bolt_2020.txt", notes), file("/d/Cove/a.txt", TEXTS))
+
+    def found(question: str, **options: Any) -> list[str]:
+        return [str(one.metadata.get("title")) for one in store.similarity_search(question, k=4, **options)]
+
+    assert found("What net income had Acme?") == ["Acme 2020 · Form 10-K", "None", "Acme 2020 · Form 10-K", "None"]
+    assert "Acme 2020 · Form 10-K" not in found("What was the net income in million?")
+    of_bolt, visible = Filter(sources=("Bolt*",)), b"/d/Bolt_2020.txt".__eq__
+    for options in ({"filter": of_bolt}, {"search": "bm25"}, {"visible": visible}):
+        assert set(found("What net income had Acme?", **options)) == {"None"}
+    assert found("Who in Cove sells aspirin?").count("Cove") == len(TEXTS)
+    put(store, file("/d/Dove.txt", [Document("Sold.", metadata={"title": "Dove's sales"})]))
+    assert found("What was sold by Dove?")[0] == "Dove's sales"
+    late = Filter(since=date(2021, 1, 1))
+    assert found("What net income had Acme?", filter=late) == []
 
 
 def test_no_two_of_the_best_say_the_same(opened: Open) -> None:

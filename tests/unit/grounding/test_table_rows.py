@@ -40,7 +40,7 @@ def test_the_cells_of_rows_are_those_beside_their_names_each_once() -> None:
 
 def test_a_bare_figure_gets_the_unit_of_its_column() -> None:
     text = "Site: Ems | Nitrate (mg/l): 3.2 | Cost ($ millions): (40) | Depth (m): 2 cm | Flow: 7 | Debt (GDP): 60"
-    assert cells_of_rows(text) == ["3.2 mg/l", "(40) $ millions", "2 cm", "7", "60"]
+    assert cells_of_rows(text) == ["3.2 mg/l", "(40) ($ millions)", "2 cm", "7", "60"]
 
 
 LOANS = "Major: Law | Loans of graduates: 47,400 | Total loans of graduates, 5%: 57,400 | Grants: 9 | Repaid: 8,000"

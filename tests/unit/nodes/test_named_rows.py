@@ -112,6 +112,21 @@ def test_a_word_that_most_rows_have_names_none_of_them() -> None:
     assert named_rows(table(library(page, 2_000)), "How many berths has the port of Bute?") == [1]
 
 
+def test_of_rows_with_the_same_words_that_is_named_which_has_no_other() -> None:
+    rows = "".join(f"<tr><td>{name}</td><td>7</td></tr>" for name in ("Current assets", "Assets", "Fixed assets"))
+    page = f"<table><tr><th>Item</th><th>Sum</th></tr>{rows}<tr><td>Debt</td><td>3</td></tr></table>"
+    found = table(library(page, 2_000))
+    assert [found.label(row) for row in named_rows(found, "What are all the assets?")] == ["Assets"]
+    assert [found.label(row) for row in named_rows(found, "What are the fixed assets?")] == ["Fixed assets"]
+
+
+def test_what_names_the_file_names_no_row() -> None:
+    rows = "".join(f"<tr><td>{name}</td><td>7</td></tr>" for name in ("Equity of Stations", "Cash", "Debt"))
+    found = table(library(f"<table><tr><th>Item</th><th>Sum</th></tr>{rows}</table>", 2_000))
+    assert found.source == "stations.csv"
+    assert [found.label(row) for row in named_rows(found, "How much cash has Stations?")] == ["Cash"]
+
+
 class Retriever(ScriptedRetriever):
     """Finds the same passages for each question, and their table."""
 
@@ -140,6 +155,14 @@ async def test_a_table_is_asked_after_the_rows_that_the_question_names_unless_th
     assert [name for text in read for name in ("Norway", "Sweden", "Prose", "End") if name in text] == shown
     assert (update["table"] or {}).get("is_best") is is_best
     assert update["decided"]["narrowed"] == sum("left_out" in one for one in update["passages"])
+
+
+async def test_where_several_passages_were_of_one_table_more_are_read() -> None:
+    rows = [one for one in library().passages if CELLS in one.metadata][:3]
+    retriever = Retriever(always=[*rows, "One", "Two", "Three"])
+    update = await run_node(retrieve, state("How many boats has Sweden?"), retriever=retriever, k=3)
+    assert [shown_text(one) for one in update["passages"]][1:] == ["One", "Two"]
+    assert "Sweden" in shown_text(update["passages"][0])
 
 
 @pytest.mark.parametrize("changed", [{"length": "long"}, {"standalone": "Who fishes? How many boats has Sweden?"}])

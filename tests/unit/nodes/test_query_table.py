@@ -368,6 +368,11 @@ async def test_a_table_is_not_asked_of_what_only_another_document_names(inside: 
     assert "drafts" in update
 
 
+async def test_a_table_is_asked_if_the_question_names_its_file() -> None:
+    library = Named("Of the coast", "Stations and Netflix")
+    assert "drafts" in await asked("Which of Netflix's Stations has the most platforms?", ORDER, library=library)
+
+
 async def test_the_row_that_a_question_names_is_read_where_no_query_is_good() -> None:
     asked_of = "How many platforms below the road has Alder?"
     for changes, table in (({}, True), ({"left_out": []}, False)):

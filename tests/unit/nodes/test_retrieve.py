@@ -86,6 +86,22 @@ async def test_rows_are_not_read_for_what_only_all_rows_answer(
     assert ids(update["passages"]) == read
 
 
+async def test_a_table_of_another_document_than_the_question_names_is_not_read() -> None:
+    own, other = (document(one, is_named=one == "own", source="a.txt") for one in ("own", "prose of Bolt"))
+    of_bolt = document("Bolt's sales: 9", **{CELLS: [(0, 1, 0, 6, 15)], "source": "b.csv"})
+    nameless = document("Total sales: 9", **{CELLS: [(0, 2, 0, 5, 14)], "source": "b.csv"})
+    found = [nameless, own, other, of_bolt, "c"]
+    update = await run_node(retrieve, state("What are Acme's sales?"), retriever=ScriptedRetriever(always=found), k=3)
+    assert ids(update["passages"]) == ["own", "prose of Bolt", "c"]
+    update = await run_node(
+        retrieve, state("What did Acme sell to Bolt?"), retriever=ScriptedRetriever(always=found), k=3
+    )
+    assert ids(update["passages"]) == ["own", "prose of Bolt", "Bolt's sales: 9"]
+    found = [nameless, other, of_bolt]  # none is named
+    update = await run_node(retrieve, state("What are Acme's sales?"), retriever=ScriptedRetriever(always=found), k=3)
+    assert ids(update["passages"]) == [one.page_content for one in found]
+
+
 async def test_each_passage_of_any_search_is_kept_once() -> None:
     begun = state(queries=QUERIES, passages=[passage("a")], found=[passage("a"), passage("b", page=7)])
     update = await run_node(retrieve, begun, retriever=ScriptedRetriever({"blue sky": ["b", "c", "b"]}))
