@@ -28,7 +28,8 @@ def _described(node: str, decided: Mapping[str, Any]) -> str:
             return f"{decided['route']}{why}{_long(decided)}"
         case "retrieve":
             named = f", {count} only with the rows it names" if (count := decided.get("narrowed")) else ""
-            return f"{decided['retrieved']} passages for “{shortened(decided['query'], 70)}”{named}"
+            files = f", first in {', '.join(files[:3])}" if (files := decided.get("named")) else ""
+            return f"{decided['retrieved']} passages for “{shortened(decided['query'], 70)}”{files}{named}"
         case "query_table":
             return _queried(decided)
         case "grade_documents":

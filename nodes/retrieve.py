@@ -21,7 +21,7 @@ from nodes.found_passages import as_passage, each_once, identity_of, table_in
 from nodes.named_rows import narrowed
 from prompts.grade_documents import RELEVANCE
 from retrieval.documents.loaded import CELLS
-from retrieval.named_documents import is_of_other_document
+from retrieval.named_documents import is_named, is_of_other_document
 from run.context import Context, Services
 from run.prefetch import PrefetchingRetriever
 from run.segments import MOST_READ
@@ -102,6 +102,7 @@ async def retrieve(state: SelfRAGState, services: Services, runtime: Runtime[Con
         "decided": {
             "query": state["queries"][-1],
             "retrieved": len(passages),
+            "named": sorted({Path(one.metadata["source"]).name for one in documents.values() if is_named(one)}),
             "narrowed": sum(map(is_narrowed, passages)),
         },
     }
@@ -187,7 +188,7 @@ async def documents_for(search: Search, services: Services, context: Context) ->
 async def _found(search: Search, services: Services, context: Context) -> Sequence[Document]:
     """Search, without the tables of other documents if the question names one: a row does not say whose it is."""
     found = await documents_for(search, services, context)
-    if any(one.metadata.get("is_named") for one in found):
+    if any(map(is_named, found)):
         more = await documents_for(search._replace(k=DEPTH * search.k), services, context)
         found = [one for one in more if not (_table_of_passage(one) and is_of_other_document(one, search.query))]
     return found[: search.k]

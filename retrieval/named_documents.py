@@ -60,11 +60,16 @@ def entitle(passages: Iterable[Document], named: Collection[bytes], question: st
             passage.metadata |= {"is_named": True, "title": " · ".join(filter(None, titles))}
 
 
+def is_named(passage: Document) -> bool:
+    """Whether a passage that was found is of a document that the question names."""
+    return bool(passage.metadata.get("is_named"))
+
+
 def is_of_other_document(passage: Document, question: str) -> bool:
     """Whether a passage is of no document that the question names, and has none of the question's names."""
     known = passage.metadata
     text = f"{known['source']} {known.get('title')} {known.get('heading')} {passage.page_content}"
-    return not known.get("is_named") and _words(text).isdisjoint(_names(question))
+    return not is_named(passage) and _words(text).isdisjoint(_names(question))
 
 
 def without_name(question: str, sources: Iterable[str]) -> str:

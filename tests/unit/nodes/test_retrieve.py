@@ -25,7 +25,7 @@ async def test_it_searches_for_the_last_query_and_keeps_k() -> None:
     update = await run_node(retrieve, state(queries=QUERIES, relevant=["x"]), retriever=retriever, k=2)
     assert ids(update["passages"]) == ["a", "b"]
     assert (update["searched"], update["relevant"], retriever.ks) == (2, [], [2])
-    assert update["decided"] == {"query": "blue sky", "retrieved": 2, "narrowed": 0}
+    assert update["decided"] == {"query": "blue sky", "retrieved": 2, "named": [], "narrowed": 0}
     nothing = await run_node(retrieve, state(), retriever=ScriptedRetriever(always=[]))
     assert nothing["passages"] == []
 
@@ -93,6 +93,7 @@ async def test_a_table_of_another_document_than_the_question_names_is_not_read()
     found = [nameless, own, other, of_bolt, "c"]
     update = await run_node(retrieve, state("What are Acme's sales?"), retriever=ScriptedRetriever(always=found), k=3)
     assert ids(update["passages"]) == ["own", "prose of Bolt", "c"]
+    assert update["decided"]["named"] == ["a.txt"]
     update = await run_node(
         retrieve, state("What did Acme sell to Bolt?"), retriever=ScriptedRetriever(always=found), k=3
     )
@@ -147,7 +148,7 @@ async def test_a_follow_up_is_searched_for_as_it_was_said_and_with_what_it_leans
     update = await run_node(retrieve, state(NIGHT, **FOLLOW_UP), retriever=retriever, k=2)
     assert (retriever.queries, retriever.ks) == ([NIGHT, JOINED], [8, 8])
     assert ids(update["passages"]) == ["dark sky", "moon"]
-    assert (update["decided"], update["searched"]) == ({"query": NIGHT, "retrieved": 2, "narrowed": 0}, 1)
+    assert (update["decided"], update["searched"]) == ({"query": NIGHT, "retrieved": 2, "named": [], "narrowed": 0}, 1)
 
 
 @pytest.mark.parametrize(
