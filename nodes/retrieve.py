@@ -76,7 +76,7 @@ async def retrieve(state: SelfRAGState, services: Services, runtime: Runtime[Con
     is_table_best = bool(passages and tables.get(passages[0]["id"]))
     if not orders(question) and not is_joined(state) and state.get("length") != "long":
         passages = await narrowed(passages, documents, question, reader)
-        if any(map(is_narrowed, passages)) and len(passages) < context.k:  # several were of one table
+        if len(passages) < context.k and any(map(is_named, documents.values())):  # several were of one table
             more = await _found(searches[0]._replace(k=DEPTH * context.k), services, context)
             documents |= {identity_of(one): one for one in more}
             further = await narrowed(list(map(as_passage, more)), documents, question, reader)

@@ -157,12 +157,16 @@ async def test_a_table_is_asked_after_the_rows_that_the_question_names_unless_th
     assert update["decided"]["narrowed"] == sum("left_out" in one for one in update["passages"])
 
 
-async def test_where_several_passages_were_of_one_table_more_are_read() -> None:
+@pytest.mark.parametrize("is_named", [True, False])
+async def test_where_several_passages_were_of_one_table_of_the_document_named_more_are_read(is_named: bool) -> None:
     rows = [one for one in library().passages if CELLS in one.metadata][:3]
+    for one in rows:
+        one.metadata |= {"is_named": is_named, "title": "Fish"}
     retriever = Retriever(always=[*rows, "One", "Two", "Three"])
     update = await run_node(retrieve, state("How many boats has Sweden?"), retriever=retriever, k=3)
-    assert [shown_text(one) for one in update["passages"]][1:] == ["One", "Two"]
+    assert [shown_text(one) for one in update["passages"]][1:] == (["One", "Two"] if is_named else [])
     assert "Sweden" in shown_text(update["passages"][0])
+    assert update["passages"][0]["title"] == "Fish", "as the search gave it"
 
 
 @pytest.mark.parametrize("changed", [{"length": "long"}, {"standalone": "Who fishes? How many boats has Sweden?"}])
