@@ -95,7 +95,7 @@ def _names(question: str) -> dict[str, Sequence[str]]:
         if lower or not any(map(str.islower, run))
         for words in [[_folded(one) for one in run]]
     }
-    return {name: words for name, words in found.items() if NAME.fullmatch(name) and name not in STOP_WORDS}
+    return {name: words for name, words in found.items() if NAME.fullmatch(name)}
 
 
 def _folded(text: str) -> str:

@@ -98,6 +98,12 @@ async def test_a_table_of_another_document_than_the_question_names_is_not_read()
         retrieve, state("What did Acme sell to Bolt?"), retriever=ScriptedRetriever(always=found), k=3
     )
     assert ids(update["passages"]) == ["own", "prose of Bolt", "Bolt's sales: 9"]
+    of_both = [own, document("Sum: 8", **{CELLS: [(0, 3, 0, 3, 6)], "source": "Bolt.csv"})]
+    of_both += [document("Sum: 9", **{CELLS: [(0, 4, 0, 3, 6)], "source": "a.txt", "is_named": True})]
+    retriever = ScriptedRetriever(always=of_both)
+    update = await run_node(retrieve, state("What did Acme sell to Bolt?"), retriever=retriever, k=3)
+    assert ids(update["passages"]) == ["own", "Sum: 8", "Sum: 9"]
+    assert retriever.ks == [3, 12], "more are found than are read"
     found = [nameless, other, of_bolt]  # none is named
     update = await run_node(retrieve, state("What are Acme's sales?"), retriever=ScriptedRetriever(always=found), k=3)
     assert ids(update["passages"]) == [one.page_content for one in found]
