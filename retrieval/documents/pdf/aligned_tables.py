@@ -1,10 +1,22 @@
 """Find tables of figures in columns, around which no lines are drawn."""
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from statistics import median
 
-from retrieval.documents.pdf.lines import Cell, Columns, Line, Span, is_amount, is_figure, lines_of, parts_of, put_into
+from retrieval.documents.pdf.lines import (
+    Cell,
+    Columns,
+    Line,
+    Span,
+    is_amount,
+    is_figure,
+    is_period,
+    lines_of,
+    parts_of,
+    put_into,
+)
 from retrieval.documents.pdf.words import Word
 
 _APART = 2.6  # of the words' height: lines further apart are no rows of one table
@@ -12,6 +24,7 @@ _CLOSE = 1.5  # of it: lines of one paragraph
 _SPACE = 0.4  # of it: the gap of words in two columns
 _ROWS, _MOST_COLUMNS = 3, 60  # of a table: with two cells each, at least
 _FILLED, _FULL, _FIGURES = 0.5, 0.6, 0.6  # of the cells, at least; of the rows, with two cells; of a column's cells
+_OF_UNIT = re.compile(r"(?i)\(|(?:(?:amounts|dollars) )?in (?:\S+ )?(?:thousand|million|billion)")
 _LONG = 12  # words of a line without cells that ends a table
 _PROSE, _SHORT = 5, 4  # words of a line of running text, on average; of most cells in all columns but one, at most
 _LONG_CELL = 8  # words: fewer than half of the words beside the first column stand in longer cells
@@ -108,9 +121,9 @@ def _has_amount(row: Sequence[Line]) -> bool:
 
 
 def _is_header(row: Sequence[Line]) -> bool:
-    """True for several years or dates, perhaps below a unit in brackets."""
-    dates = row[1:] if row[0].text.startswith("(") else row
-    return len(dates) > 1 and all(is_figure(part.text) and not is_amount(part.text) for part in dates)
+    """True for several years or dates, perhaps beside a unit."""
+    dates = row[1:] if _OF_UNIT.match(row[0].text) else row
+    return len(dates) > 1 and all(is_period(part.text) for part in dates)
 
 
 def _of_rows(block: Sequence[Sequence[Line]]) -> Iterator[tuple[list[Cell], int]]:

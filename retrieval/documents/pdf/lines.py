@@ -16,6 +16,7 @@ _PERIOD = re.compile(
     re.IGNORECASE,
 )
 _NOTE = re.compile(r"\(\w\)")
+_OTHER_NUMBER, _BEFORE_YEAR = re.compile(r"\d{3}|\d[.,]\d"), 3  # words, one of which may be a day
 _UNIT = re.compile(r"\W{0,3}0?00\W{0,2}s?\W?%?")  # thousands
 BEFORE_FIGURE = (*BEFORE_AMOUNT, "US$")
 _NO_FIGURE = ("—", "–", "-", "*", "..", "...", "n/a", "na")  # in the place of one
@@ -120,6 +121,12 @@ def is_figure(text: str) -> bool:
     if _UNIT.fullmatch(text) or "=" in text:
         return False
     return text in _NO_FIGURE or (any(map(str.isdigit, text)) and sum(map(str.isalpha, text)) <= 2)
+
+
+def is_period(text: str) -> bool:
+    """True for a year, quarter or day that a few words may stand before: Fiscal Year 2020; May 31, 2020."""
+    rest = _PERIOD.sub("", text)
+    return rest != text and len(rest.split()) <= _BEFORE_YEAR and _OTHER_NUMBER.search(rest) is None
 
 
 def is_amount(text: str) -> bool:

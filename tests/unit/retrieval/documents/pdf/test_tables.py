@@ -244,6 +244,20 @@ def test_years_below_amounts_begin_another_table() -> None:
     )
 
 
+@pytest.mark.parametrize("unit", ["In Millions", "Dollars in thousands", "(in EUR)"])
+def test_days_beside_a_unit_begin_another_table_and_days_beside_a_label_do_not(unit: str) -> None:
+    days = [unit, "May 31, 2020", "May 26, 2019"]
+    text = text_of(in_columns(COLUMNS, [*BALANCE, days, ["Sales", "7", "8"], ["Costs", "5", "6"], ["Profit", "2", "2"]]))
+    assert text.endswith(
+        f"\n\n{unit}: Sales | May 31, 2020: 7 | May 26, 2019: 8\n{unit}: Costs | May 31, 2020: 5 | May 26, 2019: 6\n"
+        f"{unit}: Profit | May 31, 2020: 2 | May 26, 2019: 2"
+    )
+    due = [*BALANCE[:3], ["Due", "May 31, 2020", "May 26, 2019"], *BALANCE[3:]]
+    assert "Due | 2024: May 31, 2020 | 2023: May 26, 2019\nTotal | 2024: 26,200" in text_of(in_columns(COLUMNS, due))
+    amounts = [*BALANCE[:3], [unit, "250 of 2020", "1.5 in 2019"], *BALANCE[3:]]
+    assert f"{unit} | 2024: 250 of 2020 | 2023: 1.5 in 2019\nTotal" in text_of(in_columns(COLUMNS, amounts))
+
+
 def test_a_header_that_names_only_some_columns_of_amounts_names_none() -> None:
     rows = [["", "2024", ""], *BALANCE[1:]]
     assert text_of(in_columns(COLUMNS, rows)).startswith("2024\nCash | 1,200 | 900\n")
