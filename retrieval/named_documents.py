@@ -74,7 +74,7 @@ def is_of_other_document(passage: Document, question: str) -> bool:
 
 def without_name(question: str, sources: Iterable[str]) -> str:
     """Return the question without the words that name these files: within them these words tell nothing."""
-    known = set[str]().union(*(_words(Path(one).stem) for one in sources))
+    known = set[str]().union(*(_words(str(Path(one).with_suffix(""))) for one in sources))
     naming = {word for joined, words in _names(question).items() if joined in known for word in words}
     return WORD.sub(lambda match: "" if _folded(match.group()) in naming else match.group(), question)
 

@@ -247,8 +247,8 @@ def test_years_below_amounts_begin_another_table() -> None:
 @pytest.mark.parametrize("unit", ["In Millions", "Dollars in thousands", "(in EUR)"])
 def test_days_beside_a_unit_begin_another_table_and_days_beside_a_label_do_not(unit: str) -> None:
     days = [unit, "May 31, 2020", "May 26, 2019"]
-    text = text_of(in_columns(COLUMNS, [*BALANCE, days, ["Sales", "7", "8"], ["Costs", "5", "6"], ["Profit", "2", "2"]]))
-    assert text.endswith(
+    flows = [["Sales", "7", "8"], ["Costs", "5", "6"], ["Profit", "2", "2"]]
+    assert text_of(in_columns(COLUMNS, [*BALANCE, days, *flows])).endswith(
         f"\n\n{unit}: Sales | May 31, 2020: 7 | May 26, 2019: 8\n{unit}: Costs | May 31, 2020: 5 | May 26, 2019: 6\n"
         f"{unit}: Profit | May 31, 2020: 2 | May 26, 2019: 2"
     )
