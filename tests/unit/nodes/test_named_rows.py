@@ -118,6 +118,10 @@ def test_of_rows_with_the_same_words_that_is_named_which_has_no_other() -> None:
     found = table(library(page, 2_000))
     assert [found.label(row) for row in named_rows(found, "What are all the assets?")] == ["Assets"]
     assert [found.label(row) for row in named_rows(found, "What are the fixed assets?")] == ["Fixed assets"]
+    rows = rows.replace("Fixed assets", "In Japan and China").replace("Current assets", "In India")
+    found = table(library(f"<table><tr><th>Item</th><th>Sum</th></tr>{rows}</table>", 2_000))
+    both = named_rows(found, "What are the assets in Japan?")
+    assert [found.label(row) for row in both] == ["Assets", "In Japan and China"]
 
 
 def test_what_names_the_file_names_no_row() -> None:
