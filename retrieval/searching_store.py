@@ -15,9 +15,9 @@ from core.errors import RequestError
 from core.text import clean
 from retrieval.adjoining import READ, READ_OF_DOCUMENT, first, joined_text, last
 from retrieval.filters import Filter, Visible
-from retrieval.named_documents import entitle, named_documents, without_name
+from retrieval.named_documents import entitle, named_documents
 from retrieval.passage_columns import row_id
-from retrieval.ranking import Candidates, Found, alternately, best_passages
+from retrieval.ranking import Candidates, alternately, best_passages
 from retrieval.splitter import SplitSettings
 from retrieval.store import (
     MOST_AROUND,
@@ -425,22 +425,13 @@ class Store(VectorStore):
             if self.rows.made_with(connection) == made:
                 found = best_passages(self._candidates(connection, query, vector, only, visible), query, k, search)
                 if search == "hybrid" and not (only and only.sources):
-                    found = self._with_named(connection, query, k, found, only, visible)
+                    paths = [path for (path,) in connection.execute("SELECT path FROM documents WHERE passages > 0")]
+                    if named := named_documents(list(filter(visible, paths)) if visible else paths, query):
+                        own = self._candidates(connection, query, vector, only, named.__contains__)
+                        found = alternately(best_passages(own, query, k, search), found)[:k]
+                        entitle([passage for passage, _ in found], named, query)
                 return found
         return self._search(query, k, search, only, visible)  # the model was changed meanwhile
-
-    def _with_named(
-        self, connection: Any, query: str, k: int, found: list[Found], only: Filter | None, visible: Visible | None
-    ) -> list[Found]:
-        """Return ``found`` by turns with the best passages of the documents that the question names."""
-        paths = [path for (path,) in connection.execute("SELECT path FROM documents WHERE passages > 0")]
-        named = named_documents(list(filter(visible, paths)) if visible else paths, query)
-        if named:
-            rest = without_name(query, map(os.fsdecode, named))
-            within = self._candidates(connection, rest, embed_query(self.model, rest), only, named.__contains__)
-            found = alternately(best_passages(within, rest, k, "hybrid"), found)[:k]
-            entitle([passage for passage, _ in found], named, query)
-        return found
 
     @abstractmethod
     def _candidates(
