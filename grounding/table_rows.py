@@ -3,11 +3,15 @@
 import re
 
 from core.passages import AFTER_NAME, BETWEEN_CELLS, SEPARATOR
-from grounding.amounts import plain_figures, unit_of_column
+from grounding.amounts import IN_BRACKETS, plain_figures, unit_of_column
 from grounding.comparisons import superlative
 from grounding.stems import stems
 
-BARE = re.compile(r"[-−(]?[\d.,'’ ]*\d\)?")
+BARE = re.compile(r"(?!(?:19|20)\d\d$)(?:[$€£] ?)?[-−(]?[\d.,'’ ]*\d\)?")
+SCALE = re.compile(
+    r"(?:(?:dollars|euros|usd|eur|us\$|[$€£]) )?(?:in )?(?:[$€£] ?)?(?:thousands|millions|billions)\b", re.IGNORECASE
+)
+UNSCALED = re.compile(r"%|\b(?:per\w*|shares?|ratio|rate|margin|number|employees|persons|stores|days)\b", re.IGNORECASE)
 
 
 def of_another_row(quote: str, text: str, question: str) -> str:
@@ -49,18 +53,40 @@ def is_unranked(quote: str, question: str) -> bool:
     return bool(word) and BETWEEN_CELLS in quote and word not in quote.casefold()
 
 
-def cells_of_rows(text: str) -> list[str]:
+def cells_of_rows(text: str, heading: str = "") -> list[str]:
     """Return what the cells of the rows in a text hold, each once, without the first of each row, which names it.
 
-    A bare figure gets the unit that its column's name has in brackets.
+    A bare figure gets the unit that its column's or row's name has in brackets, or else the scale that stands above the
+    names of the rows, or in the brackets of the table's ``heading``: 7 (in millions).
     """
-    rows = (line for line in text.split("\n") if BETWEEN_CELLS in line)
-    held = dict.fromkeys(_with_unit(*cell) for row in rows for cell in _cells(row)[1:])
+    held = dict.fromkeys(cell for row in _rows(text) for cell in _with_units(row, heading))
     return [one for one in held if any(map(str.isalnum, one))]
 
 
-def _with_unit(name: str, value: str) -> str:
-    return f"{value} {unit_of_column(name)}".rstrip() if BARE.fullmatch(value) else value
+def with_unit(answer: str, text: str, heading: str = "") -> str:
+    """Return an answer that is a bare figure as a cell of the rows in a text gives it, with its unit."""
+    if not BARE.fullmatch(answer):
+        return answer
+    figures = plain_figures(answer)
+    for row in _rows(text):
+        for (_, value), cell in zip(_cells(row)[1:], _with_units(row, heading), strict=True):
+            if plain_figures(value) == figures and BARE.fullmatch(value):
+                return answer + cell.removeprefix(value)
+    return answer
+
+
+def _rows(text: str) -> list[str]:
+    return [line for line in text.split("\n") if BETWEEN_CELLS in line]
+
+
+def _with_units(row: str, heading: str) -> list[str]:
+    (above, label), *cells = _cells(row)
+    scales = (SCALE.search(one) for one in (above, *IN_BRACKETS.findall(heading)) if not UNSCALED.search(label))
+    scale = next((f"({one.group()})" for one in scales if one), "")
+    return [
+        f"{value} {unit_of_column(name) or unit_of_column(label) or scale}".rstrip() if BARE.fullmatch(value) else value
+        for name, value in cells
+    ]
 
 
 def _cells(row: str) -> list[tuple[str, str]]:

@@ -16,7 +16,7 @@ from grounding.claims import with_lead_in
 from grounding.compared import Cell, as_table, cells_of, in_rows, things_compared, without_repeats
 from grounding.language import language_of
 from grounding.refusals import declines
-from grounding.table_rows import cells_of_rows
+from grounding.table_rows import cells_of_rows, with_unit
 from models.usage import LimitReachedError
 from nodes.concurrency import gather, off_loop
 from nodes.finish import open_cases, wording_of
@@ -209,8 +209,9 @@ def _cells(last: Candidate) -> list[Draft]:
 
     Without such rows, or with more than `MOST_CELLS`, there are none.
     """
-    rows = [shown_text(one) for one in last["draft"]["passages"] if is_narrowed(one)]
-    cells = [one for one in cells_of_rows("\n".join(rows)) if one != last["draft"]["text"]]
+    named = filter(is_narrowed, last["draft"]["passages"])
+    held = dict.fromkeys(cell for one in named for cell in cells_of_rows(shown_text(one), one.get("heading", "")))
+    cells = [one for one in held if one != last["draft"]["text"]]
     return [{**last["draft"], "text": one, "copied": True} for one in cells] if len(cells) <= MOST_CELLS else []
 
 
@@ -255,6 +256,8 @@ async def _write(
         language=IN_LANGUAGE.get(language_of(state["question"]) or "en", ""),
         **{"question": as_data(standalone_question(state)), "passages": delimited(passages), **inputs},
     )
+    for one in filter(is_narrowed, passages):
+        text = with_unit(text, shown_text(one), one.get("heading", ""))
     declined = await off_loop(len(text), declines, text)
     verdicts = state["verdicts"]
     scores = [RELEVANCE.score(verdicts[one["id"]]) for one in passages if one["id"] in verdicts]

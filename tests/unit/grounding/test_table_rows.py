@@ -1,6 +1,6 @@
 import pytest
 
-from grounding.table_rows import cells_of_rows, is_unranked, of_another_cell, of_another_row
+from grounding.table_rows import cells_of_rows, is_unranked, of_another_cell, of_another_row, with_unit
 
 ROWS = """Country: Germany | 2007: 123 | 2006: 290
 Country: Netherlands | 2007: 269 | 2006: 397
@@ -38,9 +38,33 @@ def test_the_cells_of_rows_are_those_beside_their_names_each_once() -> None:
     assert cells_of_rows(text) == ["7", "ng: ml", "40"]
 
 
-def test_a_bare_figure_gets_the_unit_of_its_column() -> None:
-    text = "Site: Ems | Nitrate (mg/l): 3.2 | Cost ($ millions): (40) | Depth (m): 2 cm | Flow: 7 | Debt (GDP): 60"
-    assert cells_of_rows(text) == ["3.2 mg/l", "(40) ($ millions)", "2 cm", "7", "60"]
+THOUSANDS = "Balance (in thousands, except per share data)"
+
+
+@pytest.mark.parametrize(
+    ("row", "heading", "cells"),
+    [
+        (
+            "Site: Ems | Nitrate (mg/l): 3.2 | Cost ($ millions): (40) | Depth (m): 2 cm | Flow: 7 | Debt (GDP): 60",
+            "",
+            ["3.2 mg/l", "(40) ($ millions)", "2 cm", "7", "60"],
+        ),
+        ("(Dollars in millions): Cash | 2019: 16,525 | 2018: $ 15,134", "", ["16,525 (Dollars in millions)"]),
+        ("In Millions: Goods | May 31, 2020: $1,142.6", "", ["$1,142.6 (In Millions)"]),
+        ("Cash | 2020: 7 | Founded: 1984", THOUSANDS, ["7 (in thousands)", "1984"]),
+        ("Earned per share | 2020: 1.25", THOUSANDS, ["1.25"]),
+        ("Employees (in thousands) | 2020: 110.6", "Five years (in millions)", ["110.6 (in thousands)"]),
+        ("Cash | 2020: 7", "What was paid in millions of cases", ["7"]),
+    ],
+)
+def test_a_bare_figure_gets_the_unit_of_its_column_row_or_table(row: str, heading: str, cells: list[str]) -> None:
+    assert cells_of_rows(row, heading)[: len(cells)] == cells
+
+
+def test_a_figure_that_a_cell_holds_is_said_with_its_unit() -> None:
+    rows = "Sales in 2019\n(in EUR): Sales | 2019 (t): 16,525 | 2018: 9 %\n(in millions): Cash | 2019: 7"
+    said = {"16,525": "16,525 t", "$ 7": "$ 7 (in millions)", "9": "9", "7 EUR": "7 EUR", "8": "8", "": ""}
+    assert {one: with_unit(one, rows) for one in said} == said
 
 
 LOANS = "Major: Law | Loans of graduates: 47,400 | Total loans of graduates, 5%: 57,400 | Grants: 9 | Repaid: 8,000"

@@ -191,6 +191,7 @@ async def test_a_row_that_the_question_names_is_drafted_from_alone_if_no_passage
     assert [one["id"] for one in update["drafts"][0]["passages"]] == read
 
 
+CUT: dict[str, Any] = {"left_out": []}
 ROW = "Country: Sweden | Catch: 3,147,000 | Boats: 12"
 
 
@@ -200,6 +201,17 @@ def miscopied(text: str, row: str) -> dict[str, Any]:
     begun = one_round(text, left=3)
     begun["drafts"] = [{**draft(text), "passages": [passage("Prose."), read]}]
     return {**begun, "passages": [read], "drafted": [], "verdicts": {read["id"]: verdict("relevant")}}
+
+
+async def test_a_figure_of_a_row_that_the_question_names_is_drafted_with_its_unit() -> None:
+    named, other = (passage("Land: Sweden | Catch: 7", heading="Landed (in thousands)", **left) for left in (CUT, {}))
+    for read, text in ((named, "7 (in thousands)"), (other, "7")):
+        begun = {"passages": [read], "relevant": [read["id"]], "verdicts": {read["id"]: verdict("relevant")}}
+        update = await wrote(begun, ScriptedGenerator(drafts=["7"]))
+        assert update["drafts"][0]["text"] == text
+    last = {**one_round("Bad.", left=3), "passages": [named]}
+    last["drafts"] = [{**draft("Bad."), "passages": [named]}]
+    assert [one["text"] for one in (await wrote(last, ScriptedGenerator()))["drafts"]] == ["7 (in thousands)"]
 
 
 async def test_the_cells_of_the_row_that_the_question_names_are_the_next_drafts_without_a_call() -> None:
