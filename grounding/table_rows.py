@@ -57,9 +57,10 @@ def cells_of_rows(text: str, heading: str = "") -> list[str]:
     """Return what the cells of the rows in a text hold, each once, without the first of each row, which names it.
 
     A bare figure gets the unit that its column's or row's name has in brackets, or else the scale that stands above the
-    names of the rows, or in the brackets of the table's ``heading``: 7 (in millions).
+    names of the rows, or in brackets in the table's ``heading`` or the text beside it: 7 (in millions).
     """
-    held = dict.fromkeys(cell for row in _rows(text) for cell in _with_units(row, heading))
+    rows, above = _rows(text, heading)
+    held = dict.fromkeys(cell for row in rows for cell in _with_units(row, above))
     return [one for one in held if any(map(str.isalnum, one))]
 
 
@@ -68,20 +69,25 @@ def with_unit(answer: str, text: str, heading: str = "") -> str:
     if not BARE.fullmatch(answer):
         return answer
     figures = plain_figures(answer)
-    for row in _rows(text):
-        for (_, value), cell in zip(_cells(row)[1:], _with_units(row, heading), strict=True):
+    rows, above = _rows(text, heading)
+    for row in rows:
+        for (_, value), cell in zip(_cells(row)[1:], _with_units(row, above), strict=True):
             if plain_figures(value) == figures and BARE.fullmatch(value):
                 return answer + cell.removeprefix(value)
     return answer
 
 
-def _rows(text: str) -> list[str]:
-    return [line for line in text.split("\n") if BETWEEN_CELLS in line]
+def _rows(text: str, heading: str) -> tuple[list[str], str]:
+    """Return the rows in a text, and the rest of it below its heading."""
+    lines = text.split("\n")
+    return [one for one in lines if BETWEEN_CELLS in one], "\n".join(
+        [heading, *(one for one in lines if BETWEEN_CELLS not in one)]
+    )
 
 
-def _with_units(row: str, heading: str) -> list[str]:
-    (above, label), *cells = _cells(row)
-    scales = (SCALE.search(one) for one in (above, *IN_BRACKETS.findall(heading)) if not UNSCALED.search(label))
+def _with_units(row: str, above: str) -> list[str]:
+    (name, label), *cells = _cells(row)
+    scales = (SCALE.search(one) for one in (name, *IN_BRACKETS.findall(above)) if not UNSCALED.search(label))
     scale = next((f"({one.group()})" for one in scales if one), "")
     return [
         f"{value} {unit_of_column(name) or unit_of_column(label) or scale}".rstrip() if BARE.fullmatch(value) else value

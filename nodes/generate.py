@@ -256,7 +256,7 @@ async def _write(
         language=IN_LANGUAGE.get(language_of(state["question"]) or "en", ""),
         **{"question": as_data(standalone_question(state)), "passages": delimited(passages), **inputs},
     )
-    for one in filter(is_narrowed, passages):
+    for one in passages:
         text = with_unit(text, shown_text(one), one.get("heading", ""))
     declined = await off_loop(len(text), declines, text)
     verdicts = state["verdicts"]

@@ -55,6 +55,7 @@ THOUSANDS = "Balance (in thousands, except per share data)"
         ("Earned per share | 2020: 1.25", THOUSANDS, ["1.25"]),
         ("Employees (in thousands) | 2020: 110.6", "Five years (in millions)", ["110.6 (in thousands)"]),
         ("Cash | 2020: 7", "What was paid in millions of cases", ["7"]),
+        ("Income\nof a year (in millions)\nCash | 2020: 7", "", ["7 (in millions)"]),
     ],
 )
 def test_a_bare_figure_gets_the_unit_of_its_column_row_or_table(row: str, heading: str, cells: list[str]) -> None:
