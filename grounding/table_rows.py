@@ -72,7 +72,7 @@ def with_unit(answer: str, text: str, heading: str = "") -> str:
     rows, above = _rows(text, heading)
     for row in rows:
         for (_, value), cell in zip(_cells(row)[1:], _with_units(row, above), strict=True):
-            if plain_figures(value) == figures and BARE.fullmatch(value):
+            if plain_figures(value) == figures:
                 return answer + cell.removeprefix(value)
     return answer
 

@@ -183,8 +183,8 @@ DIFFERING = [{"answer": one, "documents": 1} for one in ("85 pounds", "95\npound
         ("retrieve", {"retrieved": 2, "query": "Why?", "narrowed": 0}, "2 passages for “Why?”"),
         (
             "retrieve",
-            {"retrieved": 2, "query": "Why?", "named": ["a.pdf", "b.pdf"], "narrowed": 1},
-            "2 passages for “Why?”, first in a.pdf, b.pdf, 1 only with the rows it names",
+            {"retrieved": 2, "query": "Why?", "named": ["a", "b", "c", "d"], "narrowed": 1},
+            "2 passages for “Why?”, first in a, b, c, 1 only with the rows it names",
         ),
         ("rewrite_query", {"query": None, "description": "the head of it"}, "nothing names “the head of it”"),
         (
