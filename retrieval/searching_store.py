@@ -427,9 +427,11 @@ class Store(VectorStore):
                 if search == "hybrid" and not (only and only.sources):
                     paths = [path for (path,) in connection.execute("SELECT path FROM documents WHERE passages > 0")]
                     named = named_documents(list(filter(visible, paths)) if visible else paths, query)
-                    if named and not all(os.fsencode(one.metadata["source"]) in named for one, _ in found):
+                    if named:
+                        kept = [one for one in found if os.fsencode(one[0].metadata["source"]) in named]
                         own = self._candidates(connection, query, vector, only, named.__contains__)
-                        found = alternately(best_passages(own, query, k, search), found)[:k]
+                        found = [*kept, *alternately(best_passages(own, query, k, search), found)]
+                        found = list({one[0].id: one for one in found}.values())[:k]
                     entitle([passage for passage, _ in found], named, query)
                 return found
         return self._search(query, k, search, only, visible)  # the model was changed meanwhile
