@@ -190,8 +190,7 @@ async def _found(search: Search, services: Services, context: Context) -> Sequen
     found = await documents_for(search, services, context)
     if any(map(is_named, found)):
         more = await documents_for(search._replace(k=DEPTH * search.k), services, context)
-        once = {identity_of(one): one for one in (*found, *more)}.values()
-        found = [one for one in once if not (_table_of_passage(one) and is_of_other_document(one, search.query))]
+        found = [one for one in more if not (_table_of_passage(one) and is_of_other_document(one, search.query))]
     return found[: search.k]
 
 

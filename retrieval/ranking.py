@@ -61,8 +61,8 @@ def best_passages(candidates: Candidates, question: str, k: int, search: Search)
 
 
 def alternately(first: Sequence[Found], second: Sequence[Found]) -> list[Found]:
-    """Return what two searches found, by turns."""
-    return [one for one in chain.from_iterable(zip_longest(first, second)) if one]
+    """Return what two searches found, by turns, each passage once."""
+    return list({one[0].id: one for one in chain.from_iterable(zip_longest(first, second)) if one}.values())
 
 
 def section_shares(question: str, passages: Mapping[int, Document]) -> dict[int, float]:

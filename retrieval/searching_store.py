@@ -399,7 +399,7 @@ class Store(VectorStore):
     ) -> list[tuple[Document, float]]:
         """Return passages with the score they are ranked by; see `retrieval.ranking.best_passages`.
 
-        With ``hybrid`` and no filter on sources, at least half are from the documents that the question names.
+        With ``hybrid`` and no filter on sources, half of them are from the documents that the question names.
         ``filter`` may be given as a ``Filter`` or a mapping of its fields. A document whose path is not ``visible`` is
         not found, whatever the filter. The score is the cosine for ``vectors``, BM25 for ``bm25``, and for ``hybrid``
         the mean of the two, each normalised to 0 to 1, plus half the share of the question's words that stand in the
@@ -426,13 +426,10 @@ class Store(VectorStore):
                 found = best_passages(self._candidates(connection, query, vector, only, visible), query, k, search)
                 if search == "hybrid" and not (only and only.sources):
                     paths = [path for (path,) in connection.execute("SELECT path FROM documents WHERE passages > 0")]
-                    named = named_documents(list(filter(visible, paths)) if visible else paths, query)
-                    if named:
-                        kept = [one for one in found if os.fsencode(one[0].metadata["source"]) in named]
+                    if named := named_documents(list(filter(visible, paths)) if visible else paths, query):
                         own = self._candidates(connection, query, vector, only, named.__contains__)
-                        found = [*kept, *alternately(best_passages(own, query, k, search), found)]
-                        found = list({one[0].id: one for one in found}.values())[:k]
-                    entitle([passage for passage, _ in found], named, query)
+                        found = alternately(best_passages(own, query, k, search), found)[:k]
+                        entitle([passage for passage, _ in found], named, query)
                 return found
         return self._search(query, k, search, only, visible)  # the model was changed meanwhile
 

@@ -205,18 +205,6 @@ def test_of_the_document_that_a_question_names_half_is_found_under_its_name(open
     assert found("What net income had Acme?", filter=late) == []
 
 
-def test_what_is_all_of_the_document_named_keeps_its_order(opened: Open) -> None:
-    own = ["The delta is wide.", "A delta is long here.", "It has gamma rays in its sky."]
-    others = [f"There are {number} gamma rays." for number in range(40)]
-    store = put(opened(), file("/d/Acme.txt", own), file("/d/rays.txt", others), file("/d/other.txt", TEXTS))
-    asked = ("Is the delta in gamma?", "Is the delta in gamma, Acme?")
-    general, named = (texts(store.similarity_search(question, k=2)) for question in asked)
-    within = texts(store.similarity_search(asked[0], k=2, filter=Filter(sources=("Acme.txt",))))
-    assert within != general, "among its own passages gamma is the rarer word"
-    assert set(general) < set(own)
-    assert named == general
-
-
 def test_no_two_of_the_best_say_the_same(opened: Open) -> None:
     store = put(opened(), file("a", [*[TEXTS[0]] * 60, TEXTS[1], TEXTS[2]]))
     assert sorted(texts(store.similarity_search(TEXTS[0], k=3))) == sorted(TEXTS)
