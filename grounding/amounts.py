@@ -52,7 +52,8 @@ ONE = r"\b(?:an?|one|each|every|per|single)[\s-]+"
 SCALE = re.compile(rf"[\s-]*(?:{'|'.join(SCALES)}|k|mn?|mio|bn|tn)\b")
 IN_BRACKETS = re.compile(r"\(([^()]+)\)")
 SYMBOL = re.compile(
-    r"(?:us|c|a)?\$|[%€£¥]|aud|brl|cad|chf|cny|czk|dkk|eur|gbp|huf|inr|jpy|krw|mxn|nok|nzd|pln|sek|sgd|try|usd|zar"
+    r"(?:us|c|a)?\$|[%€£¥]|aed|ars|aud|bgn|brl|cad|chf|clp|cny|cop|czk|dkk|egp|eur|gbp|hkd|huf|idr|ils|inr|isk|jpy|"
+    "kes|krw|mad|mxn|myr|ngn|nok|nzd|pen|php|pkr|pln|ron|rsd|rub|sar|sek|sgd|thb|try|twd|uah|usd|vnd|zar"
     "|[kmg]?wh?|k?m[²³]|ha|[lth]|°[cf]|dollars?|euros?|in"
 )
 UNITS: Mapping[str, tuple[str, float]] = {

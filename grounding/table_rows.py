@@ -78,11 +78,10 @@ def with_unit(answer: str, text: str, heading: str = "") -> str:
 
 
 def _rows(text: str, heading: str) -> tuple[list[str], str]:
-    """Return the rows in a text, and the rest of it below its heading."""
+    """Return the rows in a text, and the other lines below its heading."""
     lines = text.split("\n")
-    return [one for one in lines if BETWEEN_CELLS in one], "\n".join(
-        [heading, *(one for one in lines if BETWEEN_CELLS not in one)]
-    )
+    others = [one for one in lines if BETWEEN_CELLS not in one]
+    return [one for one in lines if BETWEEN_CELLS in one], "\n".join([heading, *others])
 
 
 def _with_units(row: str, above: str) -> list[str]:

@@ -56,10 +56,10 @@ def named_rows(table: Table, question: str) -> list[int]:
     """Return the rows whose names share the rarest words with the question; none if these are too many.
 
     A row's name is its first cell and its texts. A word weighs log(rows / rows with it). A figure that is counted or
-    added up may stand in one row, but not in several. What names the file names no row. Of rows
-    that share the same words, those without other words are named.
+    added up may stand in one row, but not in several. What names the file names no row. Of rows that share the same
+    words, those without other words are named.
     """
-    asked = stems(without_name(question, [table.source]))
+    asked = stems(without_name(question, table.source))
     texts = [index for index, one in enumerate(table.columns) if index == 0 or one.kind == "text"]
     names = [" ".join(row[index] or "" for index in texts) for row in table.cells]
     # Stems take a second for 10,000 rows, of which most have no word of the question.
@@ -68,8 +68,9 @@ def named_rows(table: Table, question: str) -> list[int]:
     weights = [sum(math.log(len(shared) / rows_with[word]) for word in sorted(words)) for words in shared]
     best = max(weights)
     found = [row for row, weight in enumerate(weights) if weight == best]
-    exact = [shared[row] for row in found if shared[row] == stems(names[row])]  # Assets rather than Current assets
-    found = [row for row in found if shared[row] not in exact or shared[row] == stems(names[row])]
+    exact = {row for row in found if shared[row] == stems(names[row])}  # Assets rather than Current assets
+    covered = [shared[row] for row in exact]
+    found = [row for row in found if row in exact or shared[row] not in covered]
     return found if best > 0 and len(found) <= (1 if needs_all_rows(question) else MOST_NAMED) else []
 
 

@@ -78,7 +78,7 @@ async def _other_subject(question: str, table: Table, services: Services) -> str
 
     It is asked if the question names its file.
     """
-    if without_name(question, [table.source]) != question:
+    if without_name(question, table.source) != question:
         return ""
     own, retriever = Filter(sources=(glob.escape(table.source),)), cast("PrefetchingRetriever", services.retriever)
     asked = dict.fromkeys(one.text for one in names(question) if not one.opens) if is_english(question) else {}

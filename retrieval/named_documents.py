@@ -14,7 +14,7 @@ from core.words import STOP_WORDS
 
 WORD = re.compile(r"[^\W_]+")
 YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
-NAME = re.compile(r"(?!\d+$)(?:.{3,}|.*\d.*)")  # US names too many
+NAME = re.compile(r"(?!\d+$)(?:.{3,}|.*\d.*)")  # two letters, such as US, are part of too many paths
 MOST_JOINED = 3  # words, as in AmericanWaterWorks.pdf
 LARGEST_SHARE = 0.5  # of the paths: a name in more of them names none
 
@@ -23,8 +23,7 @@ def named_documents(paths: Sequence[bytes], question: str) -> set[bytes]:
     """Return for each name in the question the paths with it that share the rarest words with the question.
 
     A name has a capital letter or a digit, unless the question has no capitals, and is in at most half of the paths. A
-    word weighs log(paths / paths with it). 100,000 paths take 0.1 s, or a second
-    if the name is in very many.
+    word weighs log(paths / paths with it). 100,000 paths take 0.1 s, or a second if the name is in very many.
     """
     text, asked = _folded(os.fsdecode(b"\0".join(paths))), _words(question)
     folded = text.split("\0")
@@ -72,9 +71,9 @@ def is_of_other_document(passage: Document, question: str) -> bool:
     return not is_named(passage) and _words(text).isdisjoint(_names(question))
 
 
-def without_name(question: str, sources: Iterable[str]) -> str:
-    """Return the question without the words that name these files: within them these words tell nothing."""
-    known = set[str]().union(*(_words(str(Path(one).with_suffix(""))) for one in sources))
+def without_name(question: str, source: str) -> str:
+    """Return the question without the words that name this file: within it these words tell nothing."""
+    known = _words(str(Path(source).with_suffix("")))
     naming = {word for joined, words in _names(question).items() if joined in known for word in words}
     return WORD.sub(lambda match: "" if _folded(match.group()) in naming else match.group(), question)
 
