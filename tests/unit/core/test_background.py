@@ -27,27 +27,32 @@ async def test_work_in_the_background_runs_inside_a_running_loop_and_raises_here
         in_background(broken())
 
 
-async def counting(ended: list[str], error: Exception | None = None) -> AsyncGenerator[int, None]:
-    try:
-        for number in range(3):
-            yield number
-            await asyncio.sleep(0)
-        if error:
-            raise error
-    finally:
+async def counting(error: Exception | None = None) -> AsyncGenerator[int, None]:
+    for number in range(3):
+        yield number
         await asyncio.sleep(0)
-        ended.append("ended")
+    if error:
+        raise error
 
 
 def test_what_is_yielded_in_the_background_comes_in_order_with_its_error() -> None:
-    assert list(stream_in_background(counting([]))) == [0, 1, 2]
+    assert list(stream_in_background(counting())) == [0, 1, 2]
     with pytest.raises(ModelError, match="gone"):
-        list(stream_in_background(counting([], ModelError("gone"))))
+        list(stream_in_background(counting(ModelError("gone"))))
 
 
 def test_a_stream_that_is_left_has_ended_when_its_caller_goes_on() -> None:
     ended: list[str] = []
-    stream = stream_in_background(counting(ended))
+
+    async def waiting() -> AsyncGenerator[int, None]:
+        try:
+            yield 0
+            await asyncio.sleep(60)  # else it may be cancelled in its own end
+        finally:
+            await asyncio.sleep(0)
+            ended.append("ended")
+
+    stream = stream_in_background(waiting())
     assert next(stream) == 0
     stream.close()
     assert ended == ["ended"]
