@@ -79,7 +79,7 @@ class Claim(TypedDict):
     introduces a list, the header of a table, or the sentence to which its pronoun refers. ``second_quote`` is from
     another passage; only a claim that rests on both passages has it. ``row_quotes`` are from further rows of a table:
     those from which the claim was computed. ``conditions`` are sentences of the quote's passage that limit the claim
-    and that the claim does not state.
+    and that the claim does not state. ``unnamed`` are names in the question that no document quoted has.
     """
 
     text: str
@@ -89,6 +89,7 @@ class Claim(TypedDict):
     second_quote: NotRequired[Quote]
     row_quotes: NotRequired[list[Quote]]
     conditions: NotRequired[list[Quote]]
+    unnamed: NotRequired[list[str]]
 
 
 class Subject(TypedDict):

@@ -12,10 +12,11 @@ class Wording:
 
     ``{asked}`` is the question. ``{why}`` is the text in ``why`` for the stop reason, or the text ``failed`` with the
     ``{claim}`` that is not fully supported. ``{claims}`` is a list of claims, each put into ``quoted``. ``{count}`` is
-    the number of documents that are not named, ``{condition}`` a sentence of a document. ``{place}`` is where a
-    ``{quote}`` stands. ``{sql}`` is a query on the ``{rows}`` rows of a table. ``{name}`` was found for
-    ``{described}``, a description in the question. ``{point}`` is what is asked of each ``{thing}`` in a comparison.
-    ``{read}`` of the ``{passages}`` passages of ``{source}`` were read. ``marks`` has the text after a claim by label.
+    the number of documents that are not named, ``{condition}`` a sentence of a document, ``{names}`` of the question.
+    ``{place}`` is where a ``{quote}`` stands. ``{sql}`` is a query on the ``{rows}`` rows of a table. ``{name}`` was
+    found for ``{described}``, a description in the question. ``{point}`` is what is asked of each ``{thing}`` in a
+    comparison. ``{read}`` of the ``{passages}`` passages of ``{source}`` were read. ``marks`` has the text after a
+    claim by label.
     """
 
     unanswered: str
@@ -25,6 +26,7 @@ class Wording:
     disagree: str
     more: str
     condition: str
+    unnamed: str
     nearest: str
     left_out: str
     quoted: str
@@ -46,6 +48,7 @@ WORDINGS: Mapping[str, Wording] = {
         disagree="The documents disagree:",
         more="and {count} more",
         condition="The documents add: “{condition}”",
+        unnamed="No document that is quoted names “{names}”.",
         nearest="The nearest that the documents say ({place}): “{quote}”",
         left_out="Left out, as not surely supported or no part of the answer: {claims}",
         quoted="“{text}”",
@@ -80,6 +83,7 @@ WORDINGS: Mapping[str, Wording] = {
         disagree="Die Dokumente widersprechen sich:",
         more="und {count} weitere",
         condition="Die Dokumente fügen hinzu: „{condition}“",
+        unnamed="Kein zitiertes Dokument nennt „{names}“.",
         nearest="Am nächsten kommt dem in den Dokumenten ({place}): „{quote}“",
         left_out="Weggelassen, weil nicht sicher belegt oder kein Teil der Antwort: {claims}",
         quoted="„{text}“",
@@ -114,6 +118,7 @@ WORDINGS: Mapping[str, Wording] = {
         disagree="Les documents se contredisent :",
         more="et {count} de plus",
         condition="Les documents ajoutent : « {condition} »",
+        unnamed="Aucun document cité ne nomme « {names} ».",
         nearest="Ce qui s’en approche le plus dans les documents ({place}) : « {quote} »",
         left_out="Omis, car ce n’est pas sûrement établi ou ne fait pas partie de la réponse : {claims}",
         quoted="« {text} »",
@@ -148,6 +153,7 @@ WORDINGS: Mapping[str, Wording] = {
         disagree="Los documentos se contradicen:",
         more="y {count} más",
         condition="Los documentos añaden: «{condition}»",
+        unnamed="Ningún documento citado nombra «{names}».",
         nearest="Lo que más se acerca en los documentos ({place}): «{quote}»",
         left_out="Omitido, por no estar respaldado con seguridad o no ser parte de la respuesta: {claims}",
         quoted="«{text}»",
@@ -182,6 +188,7 @@ WORDINGS: Mapping[str, Wording] = {
         disagree="文档说法不一：",
         more="另有{count}份",
         condition="文件还写道：“{condition}”",
+        unnamed="引用的文档都没有提到“{names}”。",
         nearest="文档中最接近的说法（{place}）：“{quote}”",
         left_out="以下说法未必有依据，或不属于答案，故略去：{claims}",
         quoted="“{text}”",

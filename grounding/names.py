@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from collections.abc import Sequence
 from functools import lru_cache
 
 from core.words import STOP_WORDS
@@ -157,6 +158,24 @@ def _missing(claim: str, text: str, question: str, quote: str, elsewhere: str) -
         if len(missing) == MOST_MISSING:
             break
     return missing
+
+
+def asked_for(question: str) -> list[tuple[str, ...]]:
+    """Return the names in an English question, each as its adjacent words; none of a question in title case.
+
+    A single capitalised word that opens the question is no name.
+    """
+    if _is_title(question) or not is_english(question):
+        return []
+    return list(dict.fromkeys(one.run for one in names(question) if not one.opens))
+
+
+def has_name(words: Sequence[str], text: str) -> bool:
+    """Whether a text has one of a name's ``words`` in some form, or their initials within an acronym: CBP, NCLB."""
+    initials = "".join(word[0] for word in words).upper()
+    if len(words) > 1 and re.search(rf"\b[A-Z]{{0,2}}{re.escape(initials)}\b", text):
+        return True
+    return any(map(lexicon_of(text).has, words))
 
 
 def folded(word: str) -> str:

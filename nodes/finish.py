@@ -1,6 +1,7 @@
 """Report the best candidate with the outcome that its checks justify."""
 
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ from grounding.language import language_of
 from grounding.quotes import LONGEST_QUOTE
 from grounding.reasons import sentence_for
 from nodes.concurrency import off_loop
+from nodes.unnamed import unnamed
 from prompts.grade_documents import RELEVANCE
 from run.candidates import (
     ANSWERED,
@@ -36,6 +38,7 @@ from run.candidates import (
     outcome_of,
     p_supported,
     relabel_conditional,
+    relabel_unnamed,
     support_level,
     weakest,
     with_reasons,
@@ -55,6 +58,9 @@ async def finish(state: SelfRAGState, services: Services, runtime: Runtime[Conte
         others = [] if state.get("segments") else best["draft"]["passages"]
         found = await off_loop(characters_of(best["draft"]["passages"]), with_conditions, best, others)
         best = relabel_conditional(found, runtime.context.effective_thresholds.unconditional)
+        state = {**state, "best": best}
+    if best is not None and (names := await _unnamed(best, state, services)):
+        best = relabel_unnamed(best, names)
         state = {**state, "best": best}
     outcome, reason = outcome_of(state, runtime.context)
     failure = failure_of(state) if outcome == "abstained" else None
@@ -85,6 +91,14 @@ async def finish(state: SelfRAGState, services: Services, runtime: Runtime[Conte
     }
 
 
+async def _unnamed(best: Candidate, state: SelfRAGState, services: Services) -> list[str]:
+    """Return the names in the question that no document has from which a supported claim is quoted."""
+    passages = state.get("found", [])
+    quoted = {quote["passage"] for one in best["claims"] if is_supported(one) for quote in quotes_of(one)}
+    sources = {one["source"] for one in passages if one["id"] in quoted}
+    return await unnamed(standalone_question(state), sources, passages, services)
+
+
 def with_notes(
     answer: str,
     best: Candidate,
@@ -103,6 +117,8 @@ def with_notes(
     if subject and subject["quote"] in quoted:  # a draft that did not know the name may still be the best
         notes.append(wording.meant.format(described=subject["description"], name=subject["name"]))
     notes += [wording.condition.format(condition=one) for one in conditions_on(best)]
+    if names := dict.fromkeys(chain.from_iterable(one.get("unnamed", ()) for one in best["claims"])):
+        notes.append(wording.unnamed.format(names=", ".join(names)))
     if (whole := state.get("whole")) and (unread := state["unread"]):
         read = sum(len(one["passages"]) for one in state["drafted"])
         notes.append(wording.unread.format(source=Path(whole).name, read=read, passages=read + unread))

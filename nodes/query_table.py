@@ -1,14 +1,12 @@
 """Answer from a table by one SELECT over all of its rows, which the model writes and the critic judges."""
 
 import asyncio
-import glob
 import re
 from typing import Any, cast
 
-from langchain_core.documents import Document
 from langgraph.runtime import Runtime
 
-from core.passages import is_narrowed, section_of
+from core.passages import is_narrowed
 from core.text import shortened
 from core.types import Claim, Draft, Queried, Quote, TableFound, Verdict
 from grounding.capitals import names
@@ -18,10 +16,10 @@ from grounding.names import lexicon_of
 from nodes.finish import wording_of
 from nodes.found_passages import as_passage, each_once, identity_of
 from nodes.query_checks import Named, cells_named_by, hint, tried
+from nodes.unnamed import SEARCHED, in_document
 from prompts.delimiters import as_data
 from prompts.query_table import FITS, MAX_TOKENS, NO_QUERY, QUERY_TABLE, REQUERY_TABLE
-from retrieval.filters import Filter
-from retrieval.named_documents import without_name
+from retrieval.named_documents import stated, without_name
 from retrieval.table_columns import figure_text
 from retrieval.table_query import QueryError, QueryResult
 from retrieval.tables import Table
@@ -29,7 +27,6 @@ from run.context import Context, Services
 from run.prefetch import PrefetchingRetriever
 from run.state import SelfRAGState, standalone_question
 
-SEARCHED = 8  # passages for a name
 MOST_READ = 100  # passages of the table, before its document is searched for a name
 MOST_CITED = 10  # rows
 DISTINCT = 12  # values of a column that are all named to the model
@@ -80,25 +77,14 @@ async def _other_subject(question: str, table: Table, services: Services) -> str
     """
     if without_name(question, table.source) != question:
         return ""
-    own, retriever = Filter(sources=(glob.escape(table.source),)), cast("PrefetchingRetriever", services.retriever)
     asked = dict.fromkeys(one.text for one in names(question) if not one.opens) if is_english(question) else {}
-    known = await asyncio.to_thread(lexicon_of, "\n".join(map(_stated, table.passages[:MOST_READ])))
+    known = await asyncio.to_thread(lexicon_of, "\n".join(map(stated, table.passages[:MOST_READ])))
     for name in asked:
-        if not known.has(name):
-            inside, outside = [
-                lexicon_of("\n".join(map(_stated, found))).has(name)
-                for found in (
-                    await retriever.ainvoke(name, k=SEARCHED, filter=own),
-                    await retriever.ainvoke(name, k=SEARCHED),
-                )
-            ]
-            if outside and not inside:
+        if not known.has(name) and not await in_document([name], table.source, services):
+            found = await services.retriever.ainvoke(name, k=SEARCHED)
+            if lexicon_of("\n".join(map(stated, found))).has(name):
                 return f"Of the documents that name {name!r} none holds the table."
     return ""
-
-
-def _stated(document: Document) -> str:
-    return f"{section_of(document.metadata)}\n{document.page_content}"
 
 
 async def _write_query(

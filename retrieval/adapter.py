@@ -1,5 +1,6 @@
 """Search with any LangChain retriever, whichever arguments it takes."""
 
+import glob
 import inspect
 import math
 from collections.abc import Callable, Sequence
@@ -48,6 +49,11 @@ class RetrieverAdapter:
         passages = await run_in_executor(None, store.passages_of, source) if source else ()
         first, last = (filter and filter.pages) or (0, math.inf)
         return [one for one in passages if first <= (one.metadata["page"] or 0) <= last]
+
+    async def within(self, source: str, query: str, k: int) -> Sequence[Document] | None:
+        """Return at most ``k`` passages of one document; None if the retriever does not search a `Store`."""
+        is_store = isinstance(getattr(self._retriever, "vectorstore", None), Store)
+        return await self.ainvoke(query, k=k, filter=Filter(sources=(glob.escape(source),))) if is_store else None
 
     async def ainvoke(self, input: str, *, k: int, filter: Filter | None = None) -> Sequence[Document]:  # noqa: A002
         """Return at most ``k`` documents. Raises `RequestError` for a filter that the retriever does not take."""

@@ -4,13 +4,16 @@ import math
 import os
 import re
 import unicodedata
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 
 from langchain_core.documents import Document
 
+from core.passages import section_of
 from core.words import STOP_WORDS
+from grounding.names import asked_for, has_name
 
 WORD = re.compile(r"[^\W_]+")
 YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
@@ -54,9 +57,39 @@ def entitle(passages: Iterable[Document], named: Collection[bytes], question: st
     for passage in passages:
         path, title = Path(passage.metadata["source"]), str(passage.metadata.get("title") or "")
         if os.fsencode(path) in named:
-            naming = [" ".join(WORD.findall(one)) for one in path.with_suffix("").parts if names & _words(one)]
-            titles = [title] if names & _words(title) else [*naming, title]
-            passage.metadata |= {"is_named": True, "title": " · ".join(filter(None, titles))}
+            passage.metadata["is_named"] = True
+            if not names & _words(title):
+                _put_before_title([one for one in path.with_suffix("").parts if names & _words(one)], passage)
+
+
+def entitle_strangers(passages: Sequence[Document], further: Iterable[Document], question: str) -> None:
+    """Put the file's name before the title of passages whose document lacks a name of the question.
+
+    It has those that its ``passages`` or ``further`` ones have. Then a figure of Bergli's is not taken for Waldau's.
+    """
+    lacked = names_lacked((*passages, *further), question)
+    for passage in passages:
+        if passage.metadata["source"] in lacked and not is_named(passage):
+            _put_before_title([Path(passage.metadata["source"]).stem], passage)
+
+
+def names_lacked(passages: Iterable[Document], question: str) -> dict[str, list[str]]:
+    """Return for each source of passages, if these lack any name of the question, the words of those that they lack."""
+    asked, texts = asked_for(question), defaultdict[str, list[str]](list)
+    for one in passages if asked else ():
+        texts[one.metadata["source"]].append(stated(one))
+    lacked = {source: [name for name in asked if not has_name(name, "\n".join(own))] for source, own in texts.items()}
+    return {source: list(chain.from_iterable(missing)) for source, missing in lacked.items() if missing}
+
+
+def _put_before_title(parts: Sequence[str], passage: Document) -> None:
+    titles = [*(" ".join(WORD.findall(one)) for one in parts), str(passage.metadata.get("title") or "")]
+    passage.metadata["title"] = " · ".join(filter(None, titles))
+
+
+def stated(passage: Document) -> str:
+    """Return all that names what a passage is about: its source, its section and its text."""
+    return f"{passage.metadata['source']}\n{section_of(passage.metadata)}\n{passage.page_content}"
 
 
 def is_named(passage: Document) -> bool:
@@ -66,9 +99,7 @@ def is_named(passage: Document) -> bool:
 
 def is_of_other_document(passage: Document, question: str) -> bool:
     """Whether a passage is of no document that the question names, and has none of the question's names."""
-    known = passage.metadata
-    text = f"{known['source']} {known.get('title')} {known.get('heading')} {passage.page_content}"
-    return not is_named(passage) and _words(text).isdisjoint(_names(question))
+    return not is_named(passage) and _words(stated(passage)).isdisjoint(_names(question))
 
 
 def without_name(question: str, source: str) -> str:

@@ -5,6 +5,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict
+from itertools import chain
 from typing import Any, Protocol, Self, get_args
 
 from langchain_core.documents import Document
@@ -15,7 +16,7 @@ from core.errors import RequestError
 from core.text import clean
 from retrieval.adjoining import READ, READ_OF_DOCUMENT, first, joined_text, last
 from retrieval.filters import Filter, Visible
-from retrieval.named_documents import entitle, named_documents
+from retrieval.named_documents import entitle, entitle_strangers, named_documents, names_lacked
 from retrieval.passage_columns import row_id
 from retrieval.ranking import Candidates, alternately, best_passages
 from retrieval.splitter import SplitSettings
@@ -39,6 +40,7 @@ from retrieval.sync_report import Progress, SyncReport, VerifyReport
 from retrieval.tables import Table
 from retrieval.unit_vectors import BATCH, OtherDimensionError, Vectors, embed_query, embed_texts, text_hash
 
+_WITH_NAMES = 50  # passages with a name of the question, of the documents found
 _UNSAVED = 512  # new vectors after which those of a partly embedded file are saved
 _TOUCH = "UPDATE documents SET mtime_ns = ?"
 _FILES = "SELECT passages.id, document, path, sha256 FROM passages JOIN documents ON documents.id = document"
@@ -430,8 +432,18 @@ class Store(VectorStore):
                         own = self._candidates(connection, query, vector, only, named.__contains__)
                         found = alternately(best_passages(own, query, k, search), found)[:k]
                         entitle([passage for passage, _ in found], named, query)
+                self._entitle_strangers(connection, [passage for passage, _ in found], query, vector)
                 return found
         return self._search(query, k, search, only, visible)  # the model was changed meanwhile
+
+    def _entitle_strangers(self, connection: Any, found: Sequence[Document], query: str, vector: Vectors) -> None:
+        """Name the files of documents in which a search for a name of the question finds nothing."""
+        if lacked := names_lacked(found, query):
+            paths = {_path_of(connection, source) for source in lacked}
+            names = " ".join(dict.fromkeys(chain.from_iterable(lacked.values())))
+            candidates = self._candidates(connection, names, vector, None, paths.__contains__)
+            further = candidates.passages([id_ for id_, _ in candidates.by_words(_WITH_NAMES)])
+            entitle_strangers(found, further.values(), query)
 
     @abstractmethod
     def _candidates(

@@ -109,11 +109,25 @@ def relabel_conditional(one: Candidate, least: float) -> Candidate:
     """Relabel claims that leave out a condition as partially supported, if P(full) + P(partial) is below ``least``."""
     why, claims = "The passage puts a condition on it, which it leaves out.", []
     for claim in one["claims"]:
-        verdict, p = claim["verdict"], p_supported(claim["verdict"])
-        if claim.get("conditions") and verdict["label"] == "fully supported" and p is not None and p < least:
-            claim = {**claim, "verdict": {**verdict, "label": "partially supported", "reason": why}}
-        claims.append(claim)
+        p = p_supported(claim["verdict"])
+        claims.append(_partially(claim, why) if claim.get("conditions") and p is not None and p < least else claim)
     return {**one, "claims": claims}
+
+
+def relabel_unnamed(one: Candidate, names: list[str]) -> Candidate:
+    """Relabel claims as partially supported, since no document that is quoted has these names of the question."""
+    why = f"No document that is quoted names {', '.join(names)}."
+    claims: list[Claim] = [
+        {**_partially(claim, why), "unnamed": names} if is_supported(claim) else claim for claim in one["claims"]
+    ]
+    return {**one, "claims": claims}
+
+
+def _partially(claim: Claim, why: str) -> Claim:
+    """Return a claim as partially supported if it is fully supported, otherwise as it is."""
+    if claim["verdict"]["label"] != "fully supported":
+        return claim
+    return {**claim, "verdict": {**claim["verdict"], "label": "partially supported", "reason": why}}
 
 
 def p_supported(verdict: Verdict) -> float | None:

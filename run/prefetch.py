@@ -40,6 +40,11 @@ class PrefetchingRetriever:
         found = getattr(self._retriever, "document_named", None)
         return await found(name, k, filter) if found else ()
 
+    async def within(self, source: str, query: str, k: int) -> Sequence[Document] | None:
+        """Return at most ``k`` passages of one document; None if the retriever cannot search in one."""
+        found = getattr(self._retriever, "within", None)
+        return await found(source, query, k) if found else None
+
     async def ainvoke(self, input: str, *, k: int, filter: Filter | None = None) -> Sequence[Document]:  # noqa: A002
         """Return the result of a search that `prefetch` started with the same arguments, else search."""
         task = self._tasks.pop((input, k, filter or None), None)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from grounding.names import missing_names, names
+from grounding.names import asked_for, has_name, missing_names, names
 
 ADA = "In London, Ada Lovelace wrote the notes. The notes were long."
 
@@ -100,3 +100,33 @@ def test_names_stand_in_runs() -> None:
     assert [one.text for one in found] == ["Charles", "Babbage", "Ada", "Lovelace", "Mother", "Paris", "Peter"]
     assert [one.text for one in found if one.opens] == ["Charles", "Peter"]
     assert found[2].run == ("Ada", "Lovelace")
+
+
+@pytest.mark.parametrize(
+    ("question", "asked"),
+    [
+        ("What did Ada Lovelace's aunt do in Paris, and when did Paris fall?", [("Ada", "Lovelace"), ("Paris",)]),
+        ("Calculate the total income of Waldau in 2025.", [("Waldau",)]),
+        ("Kraft Heinz goodwill in 2018 and the write-down of it", [("Kraft", "Heinz")]),
+        ("What was the total income?", []),
+        ("What Was The Total Income Of The Clinic?", []),
+        ("Wie hoch war das Einkommen der Klinik von Waldau im Jahr?", []),
+    ],
+)
+def test_a_question_asks_for_names(question: str, asked: list[tuple[str, ...]]) -> None:
+    assert asked_for(question) == asked
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "named"),
+    [
+        ("Ada Lovelace", "Lovelace wrote.", True),
+        ("Child Left Behind", "schools under NCLB", True),
+        ("Border Protection", "what the CBP collected", True),
+        ("Border Protection", "the bp of it", False),
+        ("Waldau", "W. has 96 beds.", False),
+        ("Waldau", "The clinics of Waldaus", True),
+    ],
+)
+def test_a_text_has_a_word_of_a_name_or_its_initials(name: str, text: str, named: bool) -> None:
+    assert has_name(name.split(), text) is named

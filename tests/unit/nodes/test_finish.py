@@ -2,13 +2,14 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 import pytest
+from langchain_core.documents import Document
 
 from core.types import Passage
 from core.wording import WORDINGS
 from grounding.answers import LONGEST_ANSWER
 from nodes.finish import MOST_SOURCES, citations_of, conflicts_of, disagreement, finish, mark_claims
 from run.state import SelfRAGState
-from tests.scripted import candidate_of, claim, draft, passage, run_node, state, verdict
+from tests.scripted import candidate_of, claim, document, draft, passage, run_node, state, verdict
 
 FULL = candidate_of(draft("Yes.", ["a"]), [claim("Yes.")])
 USELESS = candidate_of(draft("Yes.", ["a"]), [claim("Yes.")], use="2")
@@ -154,6 +155,44 @@ async def test_a_condition_that_is_left_out_is_quoted_and_a_claim_that_is_not_su
     assert (await run_node(finish, state(best=conditional(p))))["outcome"] == "grounded"  # without the threshold
     hard = await run_node(finish, state(best=conditional(p)), constraints="hard", **known)
     assert hard["outcome"] == ("abstained" if mark else "grounded")
+
+
+class Searched:
+    """A retriever in whose documents a search for any name finds these texts."""
+
+    def __init__(self, **texts: str) -> None:
+        self.texts = texts
+
+    async def within(self, source: str, query: str, k: int) -> list[Document] | None:
+        return [document(self.texts[source], source=source)] if self.texts else None
+
+
+@pytest.mark.parametrize(
+    ("question", "texts", "names"),
+    [
+        ("What income had Waldau, and what Bergli?", {"a": "No other.", "b": "No other."}, "Waldau, Bergli"),
+        ("What income had Waldau?", {"a": "No other.", "b": "Waldau is a clinic."}, ""),
+        ("What income had Waldau?", {}, ""),  # the retriever cannot search in a document
+        ("What income had Seewald?", {"a": "No other.", "b": "No other."}, ""),  # in its passage
+        ("What was the income?", {"a": "No other.", "b": "No other."}, ""),
+    ],
+)
+async def test_what_is_quoted_from_documents_without_a_name_of_the_question_is_partly_supported(
+    question: str, texts: dict[str, str], names: str
+) -> None:
+    said = [passage("Income: 5.", source="a"), passage("Seewald: 6.", source="b"), passage("Waldau.", source="c")]
+    claims = [claim("5.", within="Income: 5."), claim("6.", within="Seewald: 6.")]
+    claims += [claim("6.", "partially supported", reason="Half.", within="Seewald: 6.")]
+    claims += [claim("7.", "no support", within="Waldau.")]
+    best = candidate_of({**draft("5. 6. 6. 7."), "passages": said}, claims)
+    update = await run_node(finish, state(question, best=best, found=said), retriever=Searched(**texts))
+    five, six, half, seven = update["best"]["claims"]
+    label = "partially supported" if names else "fully supported"
+    assert [one["verdict"]["label"] for one in (five, six)] == [label] * 2
+    assert half["verdict"]["reason"] == "Half."
+    assert [one.get("unnamed") for one in (five, seven)] == [names.split(", ") if names else None, None]
+    assert ("No document that is quoted names" in update["answer"]) is bool(names)
+    assert f"“{names}”" in update["answer"] or not names
 
 
 def refused(passages: list[Passage], relevance: Sequence[float], **changes: Any) -> SelfRAGState:

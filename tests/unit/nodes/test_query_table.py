@@ -340,11 +340,14 @@ class Named(Library):
 
     def __init__(self, inside: str, outside: str) -> None:
         super().__init__()
-        self.texts = {True: document(inside, source="stations.csv"), False: document(outside)}
+        self.inside, self.outside = document(inside, source="stations.csv"), document(outside)
 
-    async def ainvoke(self, input: str, *, k: int, filter: Any = None) -> list[Document]:  # noqa: A002
-        assert filter is None or filter.sources == ("stations.csv",)
-        return [self.texts[filter is not None]]
+    async def within(self, source: str, query: str, k: int) -> list[Document]:
+        assert source == "stations.csv"
+        return [self.inside]
+
+    async def ainvoke(self, input: str, *, k: int) -> list[Document]:  # noqa: A002
+        return [self.outside]
 
 
 @pytest.mark.parametrize(

@@ -64,3 +64,7 @@ async def test_a_filter_is_given_to_a_retriever_that_takes_it() -> None:
 async def test_a_filter_that_would_be_ignored_is_refused(kind: type[BaseRetriever]) -> None:
     with pytest.raises(RequestError, match=rf"The retriever {kind.__name__} takes no filter: leave it out\."):
         await RetrieverAdapter(kind()).ainvoke("why", k=2, filter=MARKDOWN)
+
+
+async def test_one_document_is_searched_only_where_the_retriever_is_of_a_store() -> None:
+    assert await RetrieverAdapter(Anything()).within("a.txt", "why", 2) is None

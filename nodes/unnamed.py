@@ -1,0 +1,32 @@
+"""Find the names in a question that the documents quoted do not have: a figure of Bergli's is not one of Waldau's."""
+
+from collections.abc import Iterable, Sequence
+from typing import cast
+
+from core.passages import stated_by
+from core.types import Passage
+from grounding.names import asked_for, has_name
+from retrieval.named_documents import stated
+from run.context import Services
+from run.prefetch import PrefetchingRetriever
+
+SEARCHED = 8  # passages for a name
+
+
+async def unnamed(question: str, sources: Iterable[str], passages: Sequence[Passage], services: Services) -> list[str]:
+    """Return the names in a question that none of the documents ``sources`` has, as far as search finds.
+
+    ``passages`` are read before there is a search.
+    """
+    own = set(sources)
+    text = "\n".join(f"{one['source']}\n{stated_by(one)}" for one in passages if one["source"] in own)
+    asked = [words for words in asked_for(question) if not has_name(words, text)] if own else []
+    found = [[await in_document(words, source, services) for source in own] for words in asked]
+    return [" ".join(words) for words, places in zip(asked, found, strict=True) if not any(places)]
+
+
+async def in_document(words: Sequence[str], source: str, services: Services) -> bool:
+    """Whether a search in a document finds a word of the name in some form; True if it cannot search in one."""
+    query = " ".join(words)
+    found = await cast("PrefetchingRetriever", services.retriever).within(source, query, SEARCHED)
+    return found is None or has_name(words, "\n".join(map(stated, found)))
