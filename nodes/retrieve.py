@@ -188,9 +188,9 @@ async def documents_for(search: Search, services: Services, context: Context) ->
 async def _found(search: Search, services: Services, context: Context) -> Sequence[Document]:
     """Search, without the tables of other documents if the question names one: a row does not say whose it is."""
     found = await documents_for(search, services, context)
-    if any(map(is_named, found)):
+    if named := list(filter(is_named, found)):
         more = await documents_for(search._replace(k=DEPTH * search.k), services, context)
-        found = [one for one in more if not (_table_of_passage(one) and is_of_other_document(one, search.query))]
+        found = [one for one in more if not (_table_of_passage(one) and is_of_other_document(one, search.query, named))]
     return found[: search.k]
 
 

@@ -97,9 +97,15 @@ def is_named(passage: Document) -> bool:
     return bool(passage.metadata.get("is_named"))
 
 
-def is_of_other_document(passage: Document, question: str) -> bool:
-    """Whether a passage is of no document that the question names, and has none of the question's names."""
-    return not is_named(passage) and _words(stated(passage)).isdisjoint(_names(question))
+def is_of_other_document(passage: Document, question: str, named: Iterable[Document]) -> bool:
+    """Whether a passage is of no document that the question names, and has none of the question's names.
+
+    Of a question without capitals only the words in the paths of ``named`` passages are names.
+    """
+    names = set(_names(question))
+    if question.islower():
+        names &= set().union(*(_words(one.metadata["source"]) for one in named))
+    return not is_named(passage) and _words(stated(passage)).isdisjoint(names)
 
 
 def without_name(question: str, source: str) -> str:

@@ -104,6 +104,10 @@ async def test_a_table_of_another_document_than_the_question_names_is_not_read()
     update = await run_node(retrieve, state("What did Acme sell to Bolt?"), retriever=retriever, k=3)
     assert ids(update["passages"]) == ["own", "Sum: 8", "Sum: 9"]
     assert retriever.ks == [3, 12], "more are found than are read"
+    acme = document("Total sales: 8", **{CELLS: [(0, 5, 0, 5, 14)], "source": "acme.csv", "is_named": True})
+    retriever = ScriptedRetriever(always=[acme, nameless])
+    update = await run_node(retrieve, state("total sales of acme"), retriever=retriever, k=3)
+    assert ids(update["passages"]) == ["Total sales: 8"], "without capitals the file's name alone is a name"
     found = [nameless, other, of_bolt]  # none is named
     update = await run_node(retrieve, state("What are Acme's sales?"), retriever=ScriptedRetriever(always=found), k=3)
     assert ids(update["passages"]) == [one.page_content for one in found]
