@@ -17,8 +17,8 @@ ENDINGS = re.compile(r"(?:ians?|eans?|ans|an|ese|ish|ers?|ns|n|s|ia|y|a|ic|i)$")
 ALIASES = tuple(
     frozenset(group.split())
     for group in """france french frenchman, netherlands dutch holland, britain british uk kingdom england english,
-    america american americans us usa states, spain spanish spaniard, wales welsh, switzerland swiss, congo congolese,
-    denmark danish danes, poland polish poles, ireland irish, finland finnish finns, greece greek greeks,
+    america american americans us usa united states, spain spanish spaniard, wales welsh, switzerland swiss, congo
+    congolese, denmark danish danes, poland polish poles, ireland irish, finland finnish finns, greece greek greeks,
     turkey turkish turks, germany german germans, soviet ussr russia russian, christmas december""".split(",")
 )
 # With these the passage may refer to a thing that is named elsewhere in the document.
@@ -32,6 +32,7 @@ ORDINARY = re.compile(
     r"|^(?:people|staff|children|women|police|management|someone|author)$",
     re.IGNORECASE,
 )
+DOTTED = re.compile(r"\b(?:[A-Z]\.){2,}")
 MOST_MISSING = 100  # names per claim
 MOST_POSITIONS = 1000  # at which an acronym may be spelt out
 RUN = re.compile(r"[^\W_]{0,13}")
@@ -54,8 +55,8 @@ class Lexicon:
 
     @LazyProperty
     def words(self) -> frozenset[str]:
-        """Every word, folded; a word with an apostrophe as a whole and in parts."""
-        whole = {folded(word) for word in WORD.findall(self._text)}
+        """Every word, folded; a word with an apostrophe as a whole and in parts; an acronym without its dots."""
+        whole = {folded(word) for found in (WORD, DOTTED) for word in found.findall(self._text)}
         return frozenset(whole | {folded(part) for part in re.findall(r"[^\W_]+", self._text)})
 
     @LazyProperty

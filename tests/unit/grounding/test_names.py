@@ -25,6 +25,8 @@ def missing(claim: str, text: str, question: str = "", *, elsewhere: str = "") -
         ("It fell in the Netherlands.", "The Dutch rate fell.", []),
         ("It is run by the ISS.", "The International Space Station runs.", []),
         ("It is run by UNESCO.", "The United Nations Educational, Scientific and Cultural Organization runs it.", []),
+        ("It holds in the United States.", "It holds in the U.S. only.", []),
+        ("It holds in Britain.", "It holds in the U.K.", []),
         ("It began in May.", "It began on 2021-05-03.", []),
         ("It is open in July.", "It is open from May to September.", []),
         ("It is open on Wednesday.", "It is open Monday to Friday.", []),
