@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import cast
 
+from core.errors import RequestError
 from core.passages import stated_by
 from core.types import Passage
 from grounding.names import asked_for, has_name
@@ -26,7 +27,9 @@ async def unnamed(question: str, sources: Iterable[str], passages: Sequence[Pass
 
 
 async def in_document(words: Sequence[str], source: str, services: Services) -> bool:
-    """Whether a search in a document finds a word of the name in some form; True if it cannot search in one."""
-    query = " ".join(words)
-    found = await cast("PrefetchingRetriever", services.retriever).within(source, query, SEARCHED)
+    """Whether a search in a document finds a word of the name in some form; True if it cannot be searched."""
+    try:
+        found = await cast("PrefetchingRetriever", services.retriever).within(source, " ".join(words), SEARCHED)
+    except RequestError:  # an answer that was paid for is not lost
+        return True
     return found is None or has_name(words, "\n".join(map(stated, found)))

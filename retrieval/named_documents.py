@@ -84,7 +84,7 @@ def names_lacked(passages: Iterable[Document], question: str) -> dict[str, list[
 
 def _put_before_title(parts: Sequence[str], passage: Document) -> None:
     titles = [*(" ".join(WORD.findall(one)) for one in parts), str(passage.metadata.get("title") or "")]
-    passage.metadata["title"] = " · ".join(filter(None, titles))
+    passage.metadata["title"] = " · ".join(filter(None, dict.fromkeys(titles)))
 
 
 def stated(passage: Document) -> str:

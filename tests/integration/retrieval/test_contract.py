@@ -210,6 +210,8 @@ def test_of_the_document_that_a_question_names_half_is_found_under_its_name(open
         asked = f"What net income, in million, was the net income of 12 million of those in {name}?"
         (best,) = store.similarity_search(asked, k=1, filter=Filter(sources=("/d/Elm.txt",)))
         assert (best.page_content, best.metadata.get("title")) == (notes[0], title)
+    put(store, file("/d/Gorse.txt", [Document("The rent of it is due.", metadata={"title": "Gorse"})]))
+    assert found("When is the rent of it due in Chur?")[0] == "Gorse"
     late = Filter(since=date(2021, 1, 1))
     assert found("What net income had Acme?", filter=late) == []
 

@@ -4,6 +4,7 @@ from typing import Any, cast
 import pytest
 from langchain_core.documents import Document
 
+from core.errors import IndexDamaged
 from core.types import Passage
 from core.wording import WORDINGS
 from grounding.answers import LONGEST_ANSWER
@@ -164,6 +165,8 @@ class Searched:
         self.texts = texts
 
     async def within(self, source: str, query: str, k: int) -> list[Document] | None:
+        if not self.texts.get(source, "known"):
+            raise IndexDamaged("It is damaged.")
         return [document(self.texts[source], source=source)] if self.texts else None
 
 
@@ -172,6 +175,7 @@ class Searched:
     [
         ("What income had Waldau, and what Bergli?", {"a": "No other.", "b": "No other."}, "Waldau, Bergli"),
         ("What income had Waldau?", {"a": "No other.", "b": "Waldau is a clinic."}, ""),
+        ("What income had Waldau?", {"a": "", "b": "No other."}, ""),  # it cannot be searched now
         ("What income had Waldau?", {}, ""),  # the retriever cannot search in a document
         ("What income had Seewald?", {"a": "No other.", "b": "No other."}, ""),  # in its passage
         ("What was the income?", {"a": "No other.", "b": "No other."}, ""),
