@@ -44,7 +44,7 @@ from run.candidates import (
     with_reasons,
 )
 from run.context import Context, Services
-from run.state import SelfRAGState, standalone_question
+from run.state import SelfRAGState, question_alone, standalone_question
 
 MOST_SOURCES = 3  # of one answer that are named
 MOST_LEFT_OUT = 3  # statements that are named
@@ -96,7 +96,7 @@ async def _unnamed(best: Candidate, state: SelfRAGState, services: Services) -> 
     passages = state.get("found", [])
     quoted = {quote["passage"] for one in best["claims"] if is_supported(one) for quote in quotes_of(one)}
     sources = {one["source"] for one in passages if one["id"] in quoted}
-    return await unnamed(standalone_question(state), sources, passages, services)
+    return await unnamed(question_alone(state), sources, passages, services)
 
 
 def with_notes(

@@ -199,6 +199,23 @@ async def test_what_is_quoted_from_documents_without_a_name_of_the_question_is_p
     assert f"“{names}”" in update["answer"] or not names
 
 
+@pytest.mark.parametrize(
+    ("standalone", "rewritten", "outcome"),
+    [
+        ("What income had Waldau? And of Seewald?", False, "grounded"),  # joined by code
+        ("What income had Waldau?", True, "partially_grounded"),
+    ],
+)
+async def test_a_name_of_an_earlier_question_need_not_be_in_what_is_quoted(
+    standalone: str, rewritten: bool, outcome: str
+) -> None:
+    best = candidate_of(draft("6.", ["Seewald: 6."]), [claim("6.", within="Seewald: 6.")])
+    found = [passage("Seewald: 6.", source="b")]
+    begun = state("And of Seewald?", best=best, found=found, standalone=standalone, rewritten=rewritten)
+    update = await run_node(finish, begun, retriever=Searched(b="No other."))
+    assert update["outcome"] == outcome
+
+
 def refused(passages: list[Passage], relevance: Sequence[float], **changes: Any) -> SelfRAGState:
     """A question whose only draft is not supported; the passages are relevant from .5 on."""
     verdicts = {
