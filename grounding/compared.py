@@ -47,14 +47,18 @@ def compares(question: str) -> bool:
 def things_compared(question: str) -> tuple[list[str], str]:
     """Return the two to four things that a comparison names, or [], and the points by which it compares them.
 
-    The points are "rent" for "the rent of A and of B", and "in the lease" for "A and B in the lease".
+    The points are "rent" for "the rent of A and of B", "in the lease" for "A and B in the lease", and "the fees and
+    terms" for "the fees and terms of A and B".
     """
     named = BETWEEN.sub("", subject_asked_for(question).strip(" .?!。？"))
     points = POINTS.search(named)
     named = named[: points.start()] if points else named
-    split = AGAINST if AGAINST.search(named) else AND
+    split, by = AGAINST if AGAINST.search(named) else AND, points["points"] if points else ""
+    *asked, rest = OF.split(named)
+    if " ".join(asked).islower() and all(map(AND.search, (*asked, rest))):  # fees and terms of A and B
+        by, named = f"{' '.join(asked)} {by}".strip(), rest
     parts = [ARTICLES.sub("", LEADING_OF.sub("", ARTICLES.sub("", part))) for part in split.split(named)]
-    by, of = points["points"] if points else "", OF.search(parts[0])
+    of = OF.search(parts[0])
     if of and parts[0][:1].islower() and not any(map(OF.search, parts[1:])):
         by = f"{parts[0][: of.start()]} {by}".strip()
         parts[0] = ARTICLES.sub("", parts[0][of.end() :])
