@@ -79,7 +79,7 @@ class Claim(TypedDict):
     introduces a list, the header of a table, or the sentence to which its pronoun refers. ``second_quote`` is from
     another passage; only a claim that rests on both passages has it. ``row_quotes`` are from further rows of a table:
     those from which the claim was computed. ``conditions`` are sentences of the quote's passage that limit the claim
-    and that the claim does not state. ``unnamed`` are names in the question that no document quoted has.
+    and that the claim does not state. ``unnamed`` are names in the question that none of the quoted documents has.
     """
 
     text: str

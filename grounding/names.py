@@ -161,7 +161,7 @@ def _missing(claim: str, text: str, question: str, quote: str, elsewhere: str) -
     return missing
 
 
-def asked_for(question: str) -> list[tuple[str, ...]]:
+def names_asked_for(question: str) -> list[tuple[str, ...]]:
     """Return the names in an English question, each as its adjacent words; none of a question in title case.
 
     A single capitalised word that opens the question is no name.
@@ -177,6 +177,11 @@ def has_name(words: Sequence[str], text: str) -> bool:
     if len(words) > 1 and re.search(rf"\b[A-Z]{{0,2}}{re.escape(initials)}\b", text):
         return True
     return any(map(lexicon_of(text).has, words))
+
+
+def names_lacked_by(text: str, question: str) -> list[tuple[str, ...]]:
+    """Return the `names_asked_for` that a text does not have."""
+    return [words for words in names_asked_for(question) if not has_name(words, text)]
 
 
 def folded(word: str) -> str:

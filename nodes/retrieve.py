@@ -21,7 +21,7 @@ from nodes.found_passages import as_passage, each_once, identity_of, table_in
 from nodes.named_rows import narrowed
 from prompts.grade_documents import RELEVANCE
 from retrieval.documents.loaded import CELLS
-from retrieval.named_documents import is_named, is_of_other_document
+from retrieval.named_documents import is_named, is_of_other_document, names_in
 from run.context import Context, Services
 from run.prefetch import PrefetchingRetriever
 from run.segments import MOST_READ
@@ -190,7 +190,8 @@ async def _found(search: Search, services: Services, context: Context) -> Sequen
     found = await documents_for(search, services, context)
     if named := list(filter(is_named, found)):
         more = await documents_for(search._replace(k=DEPTH * search.k), services, context)
-        found = [one for one in more if not (_table_of_passage(one) and is_of_other_document(one, search.query, named))]
+        names = names_in(search.query, named)
+        found = [one for one in more if not (_table_of_passage(one) and is_of_other_document(one, names))]
     return found[: search.k]
 
 

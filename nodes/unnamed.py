@@ -1,4 +1,4 @@
-"""Find the names in a question that the documents quoted do not have: a figure of Bergli's is not one of Waldau's."""
+"""Find the names in a question that none of the quoted documents has: a figure of Bergli's is not one of Waldau's."""
 
 from collections.abc import Iterable, Sequence
 from typing import cast
@@ -6,7 +6,8 @@ from typing import cast
 from core.errors import RequestError
 from core.passages import stated_by
 from core.types import Passage
-from grounding.names import asked_for, has_name
+from grounding.names import has_name, names_lacked_by
+from nodes.concurrency import off_loop
 from retrieval.named_documents import stated
 from run.context import Services
 from run.prefetch import PrefetchingRetriever
@@ -21,7 +22,7 @@ async def unnamed(question: str, sources: Iterable[str], passages: Sequence[Pass
     """
     own = set(sources)
     text = "\n".join(f"{one['source']}\n{stated_by(one)}" for one in passages if one["source"] in own)
-    asked = [words for words in asked_for(question) if not has_name(words, text)] if own else []
+    asked = await off_loop(len(text), names_lacked_by, text, question) if own else []
     found = [[await in_document(words, source, services) for source in own] for words in asked]
     return [" ".join(words) for words, places in zip(asked, found, strict=True) if not any(places)]
 

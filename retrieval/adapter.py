@@ -29,10 +29,15 @@ class RetrieverAdapter:
         self._async = accepted(kind._aget_relevant_documents)
         self._sync = accepted(kind._get_relevant_documents)
 
+    @property
+    def _store(self) -> Store | None:
+        store = getattr(self._retriever, "vectorstore", None)
+        return store if isinstance(store, Store) else None
+
     async def table_of(self, source: str, number: int) -> Table | None:
         """Return a document's table by number; None if there is none, or the retriever does not search a `Store`."""
-        store = getattr(self._retriever, "vectorstore", None)
-        return await run_in_executor(None, store.table_of, source, number) if isinstance(store, Store) else None
+        store = self._store
+        return await run_in_executor(None, store.table_of, source, number) if store else None
 
     async def document_named(self, name: str, k: int, filter: Filter | None = None) -> Sequence[Document]:  # noqa: A002
         """Return the passages of the document with this file name, in the order of its text, within the filter's pages.
@@ -40,8 +45,8 @@ class RetrieverAdapter:
         If several documents match, take the first that a search for ``k`` passages finds. The result is empty if the
         search finds no such document, or the retriever does not search a `Store`.
         """
-        store = getattr(self._retriever, "vectorstore", None)
-        if not isinstance(store, Store):
+        store = self._store
+        if not store:
             return ()
         found = await self.ainvoke(name, k=k, filter=filter or Filter(sources=(name,)))
         sources = (one.metadata["source"] for one in found)
@@ -52,8 +57,7 @@ class RetrieverAdapter:
 
     async def within(self, source: str, query: str, k: int) -> Sequence[Document] | None:
         """Return at most ``k`` passages of one document; None if the retriever does not search a `Store`."""
-        is_store = isinstance(getattr(self._retriever, "vectorstore", None), Store)
-        return await self.ainvoke(query, k=k, filter=Filter(sources=(glob.escape(source),))) if is_store else None
+        return await self.ainvoke(query, k=k, filter=Filter(sources=(glob.escape(source),))) if self._store else None
 
     async def ainvoke(self, input: str, *, k: int, filter: Filter | None = None) -> Sequence[Document]:  # noqa: A002
         """Return at most ``k`` documents. Raises `RequestError` for a filter that the retriever does not take."""

@@ -13,7 +13,7 @@ from langchain_core.documents import Document
 
 from core.passages import section_of
 from core.words import STOP_WORDS
-from grounding.names import asked_for, has_name
+from grounding.names import names_lacked_by
 
 WORD = re.compile(r"[^\W_]+")
 YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
@@ -62,23 +62,23 @@ def entitle(passages: Iterable[Document], named: Collection[bytes], question: st
                 _put_before_title([one for one in path.with_suffix("").parts if names & _words(one)], passage)
 
 
-def entitle_strangers(passages: Sequence[Document], further: Iterable[Document], question: str) -> None:
+def entitle_by_file(passages: Sequence[Document], further: Iterable[Document], question: str) -> None:
     """Put the file's name before the title of passages whose document lacks a name of the question.
 
     It has those that its ``passages`` or ``further`` ones have. Then a figure of Bergli's is not taken for Waldau's.
     """
     lacked = names_lacked((*passages, *further), question)
     for passage in passages:
-        if passage.metadata["source"] in lacked and not is_named(passage):
+        if passage.metadata["source"] in lacked:
             _put_before_title([Path(passage.metadata["source"]).stem], passage)
 
 
 def names_lacked(passages: Iterable[Document], question: str) -> dict[str, list[str]]:
     """Return for each source of passages, if these lack any name of the question, the words of those that they lack."""
-    asked, texts = asked_for(question), defaultdict[str, list[str]](list)
-    for one in passages if asked else ():
+    texts = defaultdict[str, list[str]](list)
+    for one in passages:
         texts[one.metadata["source"]].append(stated(one))
-    lacked = {source: [name for name in asked if not has_name(name, "\n".join(own))] for source, own in texts.items()}
+    lacked = {source: names_lacked_by("\n".join(own), question) for source, own in texts.items()}
     return {source: list(chain.from_iterable(missing)) for source, missing in lacked.items() if missing}
 
 
@@ -97,14 +97,14 @@ def is_named(passage: Document) -> bool:
     return bool(passage.metadata.get("is_named"))
 
 
-def is_of_other_document(passage: Document, question: str, named: Iterable[Document]) -> bool:
-    """Whether a passage is of no document that the question names, and has none of the question's names.
-
-    Of a question without capitals only the words in the paths of ``named`` passages are names.
-    """
+def names_in(question: str, named: Iterable[Document]) -> set[str]:
+    """Return what may be a name in a question; if it has no capitals, the words in the paths of ``named`` passages."""
     names = set(_names(question))
-    if question.islower():
-        names &= set().union(*(_words(one.metadata["source"]) for one in named))
+    return names & set().union(*(_words(one.metadata["source"]) for one in named)) if question.islower() else names
+
+
+def is_of_other_document(passage: Document, names: Collection[str]) -> bool:
+    """Whether a passage is of no document that the question names, and has none of the question's ``names``."""
     return not is_named(passage) and _words(stated(passage)).isdisjoint(names)
 
 

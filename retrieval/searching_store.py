@@ -16,7 +16,7 @@ from core.errors import RequestError
 from core.text import clean
 from retrieval.adjoining import READ, READ_OF_DOCUMENT, first, joined_text, last
 from retrieval.filters import Filter, Visible
-from retrieval.named_documents import entitle, entitle_strangers, named_documents, names_lacked
+from retrieval.named_documents import entitle, entitle_by_file, is_named, named_documents, names_lacked
 from retrieval.passage_columns import row_id
 from retrieval.ranking import Candidates, alternately, best_passages
 from retrieval.splitter import SplitSettings
@@ -432,18 +432,19 @@ class Store(VectorStore):
                         own = self._candidates(connection, query, vector, only, named.__contains__)
                         found = alternately(best_passages(own, query, k, search), found)[:k]
                         entitle([passage for passage, _ in found], named, query)
-                self._entitle_strangers(connection, [passage for passage, _ in found], query, vector)
+                unnamed = [passage for passage, _ in found if not is_named(passage)]
+                self._entitle_by_file(connection, unnamed, query, vector)
                 return found
         return self._search(query, k, search, only, visible)  # the model was changed meanwhile
 
-    def _entitle_strangers(self, connection: Any, found: Sequence[Document], query: str, vector: Vectors) -> None:
-        """Name the files of documents in which a search for a name of the question finds nothing."""
+    def _entitle_by_file(self, connection: Any, found: Sequence[Document], query: str, vector: Vectors) -> None:
+        """Put the file's name before titles of documents in which a search finds not all names of the question."""
         if lacked := names_lacked(found, query):
             paths = {_path_of(connection, source) for source in lacked}
             names = " ".join(dict.fromkeys(chain.from_iterable(lacked.values())))
             candidates = self._candidates(connection, names, vector, None, paths.__contains__)
             further = candidates.passages([id_ for id_, _ in candidates.by_words(_WITH_NAMES)])
-            entitle_strangers(found, further.values(), query)
+            entitle_by_file(found, further.values(), query)
 
     @abstractmethod
     def _candidates(

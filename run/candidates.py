@@ -115,8 +115,8 @@ def relabel_conditional(one: Candidate, least: float) -> Candidate:
 
 
 def relabel_unnamed(one: Candidate, names: list[str]) -> Candidate:
-    """Relabel claims as partially supported, since no document that is quoted has these names of the question."""
-    why = f"No document that is quoted names {', '.join(names)}."
+    """Relabel claims as partially supported, since none of the quoted documents has these names of the question."""
+    why = f"None of the quoted documents mentions {', '.join(names)}."
     claims: list[Claim] = [
         {**_partially(claim, why), "unnamed": names} if is_supported(claim) else claim for claim in one["claims"]
     ]

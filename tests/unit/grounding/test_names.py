@@ -2,7 +2,7 @@
 
 import pytest
 
-from grounding.names import asked_for, has_name, missing_names, names
+from grounding.names import has_name, missing_names, names, names_asked_for
 
 ADA = "In London, Ada Lovelace wrote the notes. The notes were long."
 
@@ -116,7 +116,7 @@ def test_names_stand_in_runs() -> None:
     ],
 )
 def test_a_question_asks_for_names(question: str, asked: list[tuple[str, ...]]) -> None:
-    assert asked_for(question) == asked
+    assert names_asked_for(question) == asked
 
 
 @pytest.mark.parametrize(

@@ -195,7 +195,7 @@ async def test_what_is_quoted_from_documents_without_a_name_of_the_question_is_p
     assert [one["verdict"]["label"] for one in (five, six)] == [label] * 2
     assert half["verdict"]["reason"] == "Half."
     assert [one.get("unnamed") for one in (five, seven)] == [names.split(", ") if names else None, None]
-    assert ("No document that is quoted names" in update["answer"]) is bool(names)
+    assert ("None of the quoted documents mentions" in update["answer"]) is bool(names)
     assert f"“{names}”" in update["answer"] or not names
 
 
