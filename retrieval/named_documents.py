@@ -63,9 +63,10 @@ def entitle(passages: Iterable[Document], named: Collection[bytes], question: st
 
 
 def entitle_by_file(passages: Sequence[Document], further: Iterable[Document], question: str) -> None:
-    """Put the file's name before the title of passages whose document lacks a name of the question.
+    """Put the file's name before the title of passages whose document lacks a name of the question, but for its path.
 
-    It has those that its ``passages`` or ``further`` ones have. Then a figure of Bergli's is not taken for Waldau's.
+    It has those that its ``passages`` or ``further`` ones have. Then a figure of Bergli's is taken for Bergli's, and
+    not for Waldau's.
     """
     lacked = names_lacked((*passages, *further), question)
     for passage in passages:
@@ -77,7 +78,7 @@ def names_lacked(passages: Iterable[Document], question: str) -> dict[str, list[
     """Return for each source of passages, if these lack any name of the question, the words of those that they lack."""
     texts = defaultdict[str, list[str]](list)
     for one in passages:
-        texts[one.metadata["source"]].append(stated(one))
+        texts[one.metadata["source"]].append(f"{section_of(one.metadata)}\n{one.page_content}")
     lacked = {source: names_lacked_by("\n".join(own), question) for source, own in texts.items()}
     return {source: list(chain.from_iterable(missing)) for source, missing in lacked.items() if missing}
 
