@@ -119,12 +119,16 @@ class TableFound(TypedDict):
 
 
 class Queried(TypedDict):
-    """The query whose result is the answer. It read ``rows`` rows of ``source``; ``carried_by`` carry the result."""
+    """The query whose result is the answer. It read ``rows`` rows of ``sources``; ``carried_by`` carry the result.
+
+    ``source`` is the first of the sources.
+    """
 
     sql: str
     source: str
     rows: int
     carried_by: int
+    sources: NotRequired[list[str]]
 
 
 class Draft(TypedDict):

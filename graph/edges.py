@@ -99,7 +99,7 @@ def after_select(state: SelfRAGState) -> Literal["retrieve", "generate", "rewrit
         return "generate"
     if not state["accepted"] and state["rewrites_left"] > 0:
         return "rewrite_query"
-    comparable = state.get("compares") and len(relevant_documents(state)) > 1
+    comparable = state.get("compares") and not state.get("queried") and len(relevant_documents(state)) > 1
     return "compare_answers" if comparable else "finish"
 
 

@@ -3,10 +3,11 @@
 import re
 
 HOW_MANY = "how many|number of|wie viele|combien|cuánt[oa]s"
-TOGETHER = (
-    "in total|total|sum|altogether|together|combined|adds? up|added up|(?:come|amount)s? to|between them|"
-    "insgesamt|zusammen|summe|au total|en tout|somme|en total|suman?"
+JOINTLY = (
+    r"altogether|together|combined|between them|in all(?=\W*$)|insgesamt|zusammen|au total|en tout|ensemble|"
+    "en total|junt[oa]s"
 )
+TOGETHER = f"in total|total|sum|adds? up|added up|(?:come|amount)s? to|summe|somme|suman?|{JOINTLY}"
 BY_HOW_MUCH = "by how (?:much|many)|um wie ?viele?|de combien|en cuánto"
 ON_AVERAGE = r"average|mean|median|durchschnitt\w*|mittelwert|moyenne?|en moyenne|promedio|media"
 NO_SUPERLATIVES = (
@@ -74,6 +75,7 @@ SUBTRACTED = rf"many more|much more|(?:many|much) (?:(?:{UNIT_WORDS}) )?(?:more|
 DIFFERENCE = _compiled(rf"difference|Unterschied|Differenz|différence|diferencia|{SUBTRACTED}", "差")
 COUNTED = _compiled(HOW_MANY, "几|多少")
 ADDED = _compiled(TOGETHER, "总|共")
+ADDED_JOINTLY = _compiled(JOINTLY, "共")
 ORDERING = "|".join((SUBTRACTED, *MOST, *POSITION))
 COMPUTED = _compiled("|".join((HOW_MANY, TOGETHER, ON_AVERAGE, ORDERING)), "最|多少|几|总|均|共|首|第一")
 COMPARED = _compiled("|".join(THAN), "超|于|过|比|每|所有")
@@ -157,3 +159,8 @@ def counted_things(question: str) -> str:
 def asks_for_total(question: str) -> bool:
     """Whether the question asks for a sum or a count of all."""
     return ADDED.search(question) is not None
+
+
+def adds_jointly(question: str) -> bool:
+    """Whether the question asks for the sum of several things "together", and not for a figure called total."""
+    return ADDED_JOINTLY.search(question) is not None

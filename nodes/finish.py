@@ -96,6 +96,8 @@ async def _unnamed(best: Candidate, state: SelfRAGState, services: Services) -> 
     passages = state.get("found", [])
     quoted = {quote["passage"] for one in best["claims"] if is_supported(one) for quote in quotes_of(one)}
     sources = {one["source"] for one in passages if one["id"] in quoted}
+    if queried := state.get("queried"):
+        sources |= set(queried.get("sources", ()))
     return await unnamed(question_alone(state), sources, passages, services)
 
 
@@ -127,7 +129,9 @@ def with_notes(
         notes += [wording.left_out.format(claims="; ".join(shown))] if shown else []
     notes += [disagreement(conflicts, citations, state["question"], numbers=numbers)] if conflicts else []
     if queried := state.get("queried"):
-        notes.append(wording.queried.format(**{**queried, "source": Path(queried["source"]).name}))
+        files = [Path(one).name for one in queried.get("sources") or [queried["source"]]]
+        named = f"{files[0]}, …, {files[-1]} ({len(files)})" if len(files) > MOST_SOURCES else ", ".join(files)
+        notes.append(wording.queried.format(**{**queried, "source": named}))
     return "\n\n".join([answer, *notes])
 
 

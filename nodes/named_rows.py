@@ -81,9 +81,9 @@ def _table_of(document: Document) -> tuple[str, int] | None:
 
 def _other_rows(document: Document, table: Table, rows: Sequence[int]) -> list[tuple[int, int]]:
     """Return the spans of a table's other rows in a passage."""
-    shown, spans = {table.rows[row] for row in rows}, dict[int, tuple[int, int]]()
+    shown, spans = {table.places[row] for row in rows}, dict[int, tuple[int, int]]()
     for number, row, start, _, end in document.metadata.get(CELLS) or ():
-        if number == table.number and row not in shown:
+        if number == table.places[0][0] and (number, row) not in shown:
             first, last = spans.get(row, (start, end))
             spans[row] = min(first, start), max(last, end)
     text = document.page_content

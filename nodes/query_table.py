@@ -10,7 +10,7 @@ from core.passages import is_narrowed
 from core.text import shortened
 from core.types import Claim, Draft, Queried, Quote, TableFound, Verdict
 from grounding.capitals import names
-from grounding.comparisons import needs_all_rows
+from grounding.comparisons import filters, names_alternatives, needs_all_rows
 from grounding.language import is_english
 from grounding.names import lexicon_of
 from nodes.finish import wording_of
@@ -44,9 +44,11 @@ async def query_table(state: SelfRAGState, services: Services, runtime: Runtime[
     from some of the rows: the rows are left out or, if a row is the best passage, the run ends.
     """
     question, within = standalone_question(state), cast("TableFound", state["table"])
-    table = await cast("PrefetchingRetriever", services.retriever).table_of(within["source"], within["number"])
+    retriever = cast("PrefetchingRetriever", services.retriever)
+    table = await retriever.table_of(within["source"], within["number"])
     if table is None:
         return {"table": None, "decided": {"query": None, "accepted": False}}
+    table = await retriever.joined_table(table, question, runtime.context.filter)
     described = as_data(await asyncio.to_thread(description, table, question))
     named = await asyncio.to_thread(cells_named_by, table, question)
     query, found, why = "", None, await _other_subject(question, table, services)
@@ -59,7 +61,8 @@ async def query_table(state: SelfRAGState, services: Services, runtime: Runtime[
     result = found.result if found else None
     decided: dict[str, Any] = {"query": query, "result": result, "failed": why, "verdict": verdict, "accepted": False}
     if not found or not verdict or not FITS.is_positive(verdict):
-        needs_table = named.are_compared or needs_all_rows(question) or (found and found.is_computed)
+        compares = named.are_compared or (names_alternatives(question) and filters(question))
+        needs_table = compares or needs_all_rows(question) or (found and found.is_computed)
         if not needs_table or any(map(is_narrowed, state["passages"])):
             return {"table": None, "decided": decided}
         rows = {identity_of(one) for one in table.passages}
@@ -75,14 +78,15 @@ async def _other_subject(question: str, table: Table, services: Services) -> str
 
     It is asked if the question names its file.
     """
-    if without_name(question, table.source) != question:
+    if any(without_name(question, source) != question for source in table.sources):
         return ""
     asked = dict.fromkeys(one.text for one in names(question) if not one.opens) if is_english(question) else {}
     known = await asyncio.to_thread(lexicon_of, "\n".join(map(stated, table.passages[:MOST_READ])))
     for name in asked:
-        if not known.has(name) and not await in_document([name], table.source, services):
+        if not known.has(name) and (table.file_key or not await in_document([name], table.source, services)):
             found = await services.retriever.ainvoke(name, k=SEARCHED)
-            if lexicon_of("\n".join(map(stated, found))).has(name):
+            having = {one.metadata.get("source") for one in found if lexicon_of(stated(one)).has(name)}
+            if having and having.isdisjoint(table.sources):
                 return f"Of the documents that name {name!r} none holds the table."
     return ""
 
@@ -150,6 +154,9 @@ def _draft_update(table: Table, found: QueryResult, verdict: Verdict, state: Sel
         claims[0]["conditions"] = [Quote(passage=one["id"], start=start, end=end) for one, start, end in notes]
     passages = each_once([*rows, *(one for one, _, _ in notes)])
     relevant = Verdict(label="relevant", probabilities=None, reason="The result of the query rests on it.")
+    queried = Queried(sql=found.sql, source=table.source, rows=len(table.cells), carried_by=len(found.rows))
+    if table.file_key:
+        queried["sources"] = list(table.sources)
     return {
         "passages": each_once([*state["passages"], *passages]),
         "found": each_once([*state["found"], *passages]),
@@ -158,5 +165,5 @@ def _draft_update(table: Table, found: QueryResult, verdict: Verdict, state: Sel
         "drafts": [Draft(text=text, passages=passages, relevance=1.0, declined=False)],
         "claims": [claims],
         "uses": [],
-        "queried": Queried(sql=found.sql, source=table.source, rows=len(table.cells), carried_by=len(found.rows)),
+        "queried": queried,
     }

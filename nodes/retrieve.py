@@ -13,7 +13,7 @@ from langgraph.runtime import Runtime
 from core.passages import is_narrowed
 from core.types import UNKNOWN, Compared, Passage, TableFound, Verdict
 from grounding.compared import MOST_COMPARED, compares, how_many, is_of_it_alone, things_compared
-from grounding.comparisons import filters, needs_all_rows, orders, suits_query
+from grounding.comparisons import adds_jointly, filters, needs_all_rows, orders, suits_query
 from grounding.follow_ups import join_follow_up, leaned_on
 from grounding.lengths import NAMED, document_asked_for
 from nodes.concurrency import gather
@@ -83,7 +83,7 @@ async def retrieve(state: SelfRAGState, services: Services, runtime: Runtime[Con
             passages = each_once([*passages, *further])[: context.k]
     if not (suits_query(question) or is_table_best):
         table = None
-    elif table and any(map(is_narrowed, passages)) and not filters(question):
+    elif table and any(map(is_narrowed, passages)) and not filters(question) and not adds_jointly(question):
         table = {**table, "is_best": False}  # asked only if the rows do not answer
     elif table and not table["is_best"] and needs_all_rows(question):
         passages = [one for one in passages if is_narrowed(one) or not tables.get(one["id"])]

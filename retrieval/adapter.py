@@ -13,6 +13,7 @@ from langchain_core.runnables.config import run_in_executor
 
 from core.errors import RequestError
 from retrieval.filters import Filter
+from retrieval.joined_tables import joined, tables_asked
 from retrieval.searching_store import Store
 from retrieval.tables import Table
 
@@ -38,6 +39,14 @@ class RetrieverAdapter:
         """Return a document's table by number; None if there is none, or the retriever does not search a `Store`."""
         store = self._store
         return await run_in_executor(None, store.table_of, source, number) if store else None
+
+    async def joined_table(self, table: Table, question: str, filter: Filter | None = None) -> Table:  # noqa: A002
+        """Return the rows of a table with those of the other documents that a question asks of: see `tables_asked`."""
+        store = self._store
+        if not store:
+            return table
+        visible = getattr(self._retriever, "search_kwargs", {}).get("visible")
+        return await run_in_executor(None, lambda: joined(tables_asked(store, table, question, filter, visible)))
 
     async def document_named(self, name: str, k: int, filter: Filter | None = None) -> Sequence[Document]:  # noqa: A002
         """Return the passages of the document with this file name, in the order of its text, within the filter's pages.

@@ -1,10 +1,12 @@
 """The base of all stores of passages: a LangChain ``VectorStore`` over a database, with three kinds of search."""
 
 import os
+import re
 from abc import abstractmethod
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict
+from functools import cached_property
 from itertools import chain
 from typing import Any, Protocol, Self, get_args
 
@@ -37,13 +39,18 @@ from retrieval.store import (
     path_of,
 )
 from retrieval.sync_report import Progress, SyncReport, VerifyReport
-from retrieval.tables import Table
+from retrieval.tables import MOST_ROWS, Table
 from retrieval.unit_vectors import BATCH, OtherDimensionError, Vectors, embed_query, embed_texts, text_hash
 
 _WITH_NAMES = 50  # passages with a name of the question, of the documents found
 _UNSAVED = 512  # new vectors after which those of a partly embedded file are saved
 _TOUCH = "UPDATE documents SET mtime_ns = ?"
 _FILES = "SELECT passages.id, document, path, sha256 FROM passages JOIN documents ON documents.id = document"
+_WITH_WORDS = (
+    "SELECT path, passages FROM documents WHERE passages > 0 AND EXISTS "
+    "(SELECT 1 FROM passages WHERE document = documents.id AND text LIKE ? ESCAPE '^') ORDER BY path"
+)
+_LIKE = re.compile("[%_^]")  # characters that LIKE takes for others
 File = tuple[int, bytes, str | None]  # a document's id, path and hash
 
 
@@ -100,7 +107,9 @@ class Store(VectorStore):
     queue: FileQueue | None = None  # if many machines may read files; else each sync reads them itself
     uploads: Uploads | None = None  # if the store keeps them; else they lie in a folder of the server's machine
 
-    _kept_table: tuple[object, Table | None] | None = None
+    @cached_property
+    def _kept_tables(self) -> dict[tuple[str, Hashable], tuple[object, Table | None]]:
+        return {}
 
     @classmethod
     def from_texts(cls, texts: list[str], embedding: Embeddings, *_: Any, **__: Any) -> Self:
@@ -241,18 +250,35 @@ class Store(VectorStore):
         return None
 
     def table_of(self, source: str, number: int) -> Table | None:
-        """Return the table with this number in a document; None if there is none.
+        """Return the table with this number in a document; None if there is none. See `read_once`."""
+        return self.read_once(source, number, lambda passages: Table.of(passages, number))
 
-        The last table is cached until its document changes: 100,000 rows take seconds to read.
+    def read_once(self, source: str, key: Hashable, read: Callable[[list[Document]], Table | None]) -> Table | None:
+        """Return the table that ``read`` finds in a document's passages.
+
+        It is kept under ``key`` until the document changes, or later ones have `MOST_ROWS` rows together: 100,000 rows
+        take seconds to read.
         """
         with self.database.reading() as connection:
             last = f"{self.rows.AT_PATH} ORDER BY passages.id DESC LIMIT 1"
-            key = (source, number, self._files_of(connection, last, _path_of(connection, source)))
-        if (kept := self._kept_table) and kept[0] == key:
-            return kept[1]
-        table = Table.of(self.passages_of(source), number)
-        self._kept_table = key, table
+            state = self._files_of(connection, last, _path_of(connection, source))
+        kept = self._kept_tables.pop((source, key), None)
+        table = kept[1] if kept and kept[0] == state else read(self.passages_of(source))
+        self._kept_tables[source, key] = state, table
+        left = MOST_ROWS
+        for one, (_, known) in reversed([*self._kept_tables.items()]):
+            left -= 1 + len(known.cells if known else ())
+            if left < 0 and one != (source, key):
+                self._kept_tables.pop(one, None)
         return table
+
+    def sources_with(self, words: Iterable[str], visible: Visible | None = None) -> dict[str, int]:
+        """Return documents of which a passage has these words in their order, by source: how many passages each has."""
+        pattern = "%".join(["", *(_LIKE.sub(r"^\g<0>", word) for word in words), ""])
+        with self.database.reading() as connection:
+            found = connection.execute(_WITH_WORDS.replace("?", self.rows.MARK), (pattern,)).fetchall()
+        known = ((bytes(path), size) for path, size in found)
+        return {path.decode("utf-8", "replace"): size for path, size in known if visible is None or visible(path)}
 
     def passages_of(self, source: str) -> list[Document]:
         """Return all passages of a document by its ``source``, in the order of its text."""

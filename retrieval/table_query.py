@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 NAME = "data"  # of the table in a query
 ROW = "_row"  # of the column that numbers its rows, from 0
 MOST_SHOWN = 20  # rows of a result
+MOST_DISTINCT = 2 / 3  # share of rows with another text, up to which the text names groups of them
 UNNAMED = "–"  # a group of rows whose cells are empty in the column that they are grouped by
 SECONDS = 2.0  # of a query
 LONGEST_QUERY = 1_000  # characters
@@ -117,10 +118,34 @@ def only_rows(query: "exp.Select", column: str, cells: Sequence[str]) -> str:
         ordered = exp.Ordered(this=condition.this, desc=is_higher, nulls_first=not is_higher)
         query.set("where", None)
         query.order_by(ordered, copy=False).limit(1, copy=False)
+    named = exp.column(column)
+    return only_where(query, named.eq(cells[0]) if len(cells) == 1 else named.isin(*cells))
+
+
+def only_where(query: "exp.Select", condition: "exp.Expression | str") -> str:
+    """Restrict a query, and each maximum or minimum in it, to the rows that meet a condition; return the SQL."""
+    from sqlglot import exp
+
     for one in list(query.find_all(exp.Select)):
         if one is query or any(one.find_all(exp.Max, exp.Min)):
-            one.where(exp.column(column).isin(*cells), copy=False)
+            one.where(condition, copy=False)
     return query.sql("sqlite")
+
+
+def by_group(query: "exp.Select", key: str) -> str:
+    """Return the SQL with what it computes for each group of a column, unless it names the column or computes nothing.
+
+    A single maximum or minimum is left as it is, since it shows a row.
+    """
+    from sqlglot import exp
+
+    computed = [one for each in query.expressions for one in each.find_all(exp.AggFunc)]
+    is_row = not computed or (len(computed) == 1 and isinstance(computed[0], exp.Max | exp.Min))
+    named = {one.name.casefold() for one in query.find_all(exp.Column)}
+    if key in named or (is_row and not query.args.get("group")):
+        return query.sql("sqlite")
+    shown = [exp.column(key), *query.expressions]
+    return query.select(*shown, append=False).group_by(exp.column(key)).sql("sqlite")
 
 
 def _rows_found(connection: sqlite3.Connection, table: Table, query: "exp.Select") -> QueryResult | None:
@@ -139,8 +164,6 @@ def _rows_found(connection: sqlite3.Connection, table: Table, query: "exp.Select
             return None
         order, most = [(one.this, isinstance(one, exp.Max))], 1
         shown = [one.this if other is one else other for other in shown]
-    if order and most is not None and _names_groups(table, shown):
-        raise QueryError("It orders rows, where it names what several rows share: group them.")
     by = [one for one, _ in order]
     # If the condition lists several cells, the answer says which of them a row has.
     among = [one.this for each in _expressions_of(query, "where") for one in each.find_all(exp.In)]
@@ -152,6 +175,11 @@ def _rows_found(connection: sqlite3.Connection, table: Table, query: "exp.Select
         ordered = (exp.Ordered(this=one.copy(), desc=desc, nulls_first=False) for one, desc in order)
         selected = selected.order_by(*ordered)
     rows = _fetched(connection, selected.sql("sqlite"))
+    if order and most is not None and (key := _names_groups(table, shown, [row[0] for row in rows])):
+        raise QueryError(
+            f"It orders rows, where it names what several rows share: GROUP BY {key}, and order by the SUM, AVG, MAX "
+            "or COUNT of each group."
+        )
     rows = _first(rows[passed:], most, slice(1, 1 + len(by)))
     texts = [_row_text(table, row[0], shown, row[1 + len(by) :]) for row in rows[:MOST_SHOWN]]
     return QueryResult(query.sql("sqlite"), texts, [row[0] for row in rows], is_computed=False)
@@ -175,14 +203,18 @@ def _row_text(table: Table, row: int, shown: "Sequence[exp.Expression]", values:
             parts[table.columns[index].name] = table.cells[row][index] or ""
         elif value is not None:
             parts[one.sql("sqlite")] = _value_text(table, one, value)
+    if table.file_key:
+        last = table.columns[-1].name, table.cells[row][-1] or ""
+        parts.setdefault(*last)
     return table.text_of(row, parts)
 
 
-def _names_groups(table: Table, shown: "Sequence[exp.Expression]") -> bool:
-    """Whether the text columns that are shown name groups of rows: in each of them several rows have the same text."""
+def _names_groups(table: Table, shown: "Sequence[exp.Expression]", rows: Sequence[int]) -> str:
+    """Return the key of a text column that is shown and names groups of ``rows``; "" if any such column does not."""
     names = {one.name.casefold() for one in shown}
-    texts = [index for index, one in enumerate(table.columns) if one.key in names and one.kind == "text"]
-    return bool(texts) and all(len(table.frequent_cells(index)) < len(table.cells) for index in texts)
+    texts = [(index, one.key) for index, one in enumerate(table.columns) if one.key in names and one.kind == "text"]
+    distinct = [len({table.cells[row][index] for row in rows}) for index, _ in texts]
+    return texts[0][1] if texts and all(size <= MOST_DISTINCT * len(rows) for size in distinct) else ""
 
 
 def _of_rows(query: "exp.Select", shown: "Sequence[exp.Expression]") -> "exp.Select":

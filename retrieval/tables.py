@@ -5,6 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,9 @@ from retrieval.table_columns import Column, form_of, kind_of, usual_mark
 
 MOST_COLUMNS = 100
 MOST_ROWS = 200_000
+FEWEST_NUMBERED = 5  # rows
+IDENTIFIER = re.compile(r"\w[\W_]+(?:id|num|no|nr|code|rank)\W*$", re.IGNORECASE)  # the name of a column
+BEFORE_FIGURE = re.compile(r"\s+(?:\(|(?:[^\W\d]+ )?\d).*")  # names do without: Seniors from 67, Juniors (4 to 12)
 TOTAL = re.compile(rf"\b(?:{TOGETHER}|gesamt\w*)\b|总|合计", re.IGNORECASE)
 # Words that a query could not use as the name of a column.
 RESERVED = frozenset(
@@ -25,25 +29,29 @@ RESERVED = frozenset(
     "to into if for with inner outer cross any except intersect using exists escape cast grant references foreign "
     "unique constraint transaction commit rollback alter add drop create insert update delete fetch returning".split()
 )
+Notes = Mapping[tuple[str, str], tuple[Document, int, int]]
 
 
 @dataclass(frozen=True)
 class Table:
     """A table row by row: its cells as they are written, their values, and the passage in which each row begins.
 
-    ``number`` is the number of the table, and ``rows`` those of its rows, in the document. ``notes`` maps a mark in
-    a cell, such as *, to the note below the table: the note's passage, and where the note begins and ends in it.
+    ``places`` are the numbers of each row's table and of the row in its document. ``notes`` maps a document's source
+    and a mark in a cell, such as *, to the note below the table: the note's passage, and where the note begins and ends
+    in it. ``file_key`` is the key of the column that tells a row's file, if the rows are of several files;
+    ``repeats_rows`` says that these speak of the same things or days.
     """
 
     source: str
     title: str
-    number: int
     columns: tuple[Column, ...]
     cells: list[tuple[str | None, ...]]
     values: list[tuple[Any, ...]]
     passages: list[Document]
-    rows: list[int]
-    notes: Mapping[str, tuple[Document, int, int]]
+    places: list[tuple[int, int]]
+    notes: Notes
+    file_key: str = ""
+    repeats_rows: bool = False
 
     @classmethod
     def of(cls, passages: Iterable[Document], number: int) -> "Table | None":
@@ -65,23 +73,23 @@ class Table:
         rows = sorted(found)
         ordered = [found[row] for row in rows]
         cells = [tuple(map(known.get, names)) for _, known in ordered]
-        notes: dict[str, tuple[Document, int, int]] = {}
+        first = ordered[0][0]
+        source = str(first.metadata.get("source", ""))
+        notes: dict[tuple[str, str], tuple[Document, int, int]] = {}
         for passage, begin in below:
             for mark, span in notes_in(passage.page_content, begin).items():
-                notes.setdefault(mark, (passage, *span))
-        first = ordered[0][0]
-        mark = usual_mark(zip(*cells, strict=True), first.page_content)
-        if len(cells) > 2 and _end_in_total(cells, notes, mark):
+                notes.setdefault((source, mark), (passage, *span))
+        usual = usual_mark(zip(*cells, strict=True), first.page_content)
+        if len(cells) > 2 and _end_in_total(cells, _marks(notes), usual):
             del rows[-1], ordered[-1], cells[-1]  # it would count twice, and be the greatest
-        typed = [kind_of(column, notes, mark) for column in zip(*cells, strict=True)]
-        columns = tuple(
-            Column(name, key, kind, *(form_of(name, column, mark) if kind == "number" else ()))
-            for name, key, (kind, _), column in zip(names, _keys(names), typed, zip(*cells, strict=True), strict=True)
-        )
-        values = list(zip(*(column for _, column in typed), strict=True))
-        source = str(first.metadata.get("source", ""))
         title = str(first.metadata.get("heading") or first.metadata.get("title") or Path(source).stem)
-        return cls(source, title, number, columns, cells, values, [passage for passage, _ in ordered], rows, notes)
+        places = [(number, row) for row in rows]
+        return table_from(source, title, list(names), cells, [passage for passage, _ in ordered], places, notes)
+
+    @property
+    def sources(self) -> dict[str, None]:
+        """The documents that the rows are from, in their order."""
+        return dict.fromkeys(str(one.metadata.get("source", "")) for one in self.passages)
 
     def label(self, row: int) -> str:
         """Return what a row is about: its first cell outside of columns of numbers; "" if all such cells are empty."""
@@ -91,7 +99,7 @@ class Table:
     def span(self, row: int) -> tuple[int, int]:
         """Return where a row begins and ends in its passage."""
         cells = self.passages[row].metadata[CELLS]
-        own = [cell for cell in cells if (cell[0], cell[1]) == (self.number, self.rows[row])]
+        own = [cell for cell in cells if (cell[0], cell[1]) == self.places[row]]
         return min(cell[2] for cell in own), max(cell[4] for cell in own)
 
     def text_of(self, row: int, parts: Mapping[str, str]) -> str:
@@ -105,7 +113,12 @@ class Table:
         if not self.notes:
             return []
         used = [index for index, one in enumerate(self.columns) if one.key in sql.casefold()]
-        marks = [one[1] for row in rows for index in used if (one := MARKED.search(self.cells[row][index] or ""))]
+        marks = [
+            (str(self.passages[row].metadata.get("source", "")), one[1])
+            for row in rows
+            for index in used
+            if (one := MARKED.search(self.cells[row][index] or ""))
+        ]
         return [self.notes[mark] for mark in dict.fromkeys(marks) if mark in self.notes]
 
     def repeats(self, key: str) -> bool:
@@ -113,10 +126,52 @@ class Table:
         column = [one.key for one in self.columns].index(key)
         return len({row[column] for row in self.cells}) < len(self.cells)
 
+    def is_numbering(self, column: int) -> bool:
+        """Whether a column numbers things, by its name or by whole figures in order, with few left out: no quantity."""
+        if IDENTIFIER.search(self.columns[column].name):
+            return True
+        figures = [row[column] for row in self.values]
+        whole = len(figures) >= FEWEST_NUMBERED and all(one is not None and one == int(one) for one in figures)
+        in_order = whole and all(one < other for one, other in pairwise(figures))
+        return in_order and figures[-1] - figures[0] < 2 * len(figures)
+
+    def has_days(self, column: int) -> bool:
+        """Whether a column of the kind ``date`` has days, and not times of day."""
+        return any(len(row[column]) == len("2025-03-01") for row in self.values if row[column])
+
     def frequent_cells(self, column: int) -> list[str]:
         """Return the cells of a column, the most frequent first, each once."""
         cells = Counter(row[column] for row in self.cells)
         return [cell for cell, _ in cells.most_common() if cell]
+
+
+def table_from(
+    source: str,
+    title: str,
+    names: Sequence[str],
+    cells: list[tuple[str | None, ...]],
+    passages: list[Document],
+    places: list[tuple[int, int]],
+    notes: Notes,
+    *,
+    file_name: str = "",
+) -> Table:
+    """Return the table of these cells, with the kind and the key of each column; that of ``file_name`` holds texts."""
+    by_column, marks = list(zip(*cells, strict=True)), _marks(notes)
+    mark, keys = usual_mark(by_column, passages[0].page_content), _keys(names)
+    typed = [kind_of(column, marks, mark) for column in by_column]
+    if file_name:
+        typed[-1] = "text", list(by_column[-1])
+    columns = tuple(
+        Column(name, key, kind, *(form_of(name, column, mark) if kind == "number" else ()))
+        for name, key, (kind, _), column in zip(names, keys, typed, by_column, strict=True)
+    )
+    values = list(zip(*(column for _, column in typed), strict=True))
+    return Table(source, title, columns, cells, values, passages, places, notes, keys[-1] if file_name else "")
+
+
+def _marks(notes: Notes) -> set[str]:
+    return {mark for _, mark in notes}
 
 
 def _end_in_total(cells: Sequence[tuple[str | None, ...]], marks: Container[str], mark: str) -> bool:

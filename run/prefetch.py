@@ -35,6 +35,11 @@ class PrefetchingRetriever:
         found = getattr(self._retriever, "table_of", None)
         return await found(source, number) if found else None
 
+    async def joined_table(self, table: Table, question: str, filter: Filter | None = None) -> Table:  # noqa: A002
+        """Return a table with the rows of others that have its columns; as it is if the retriever has no others."""
+        found = getattr(self._retriever, "joined_table", None)
+        return await found(table, question, filter) if found else table
+
     async def document_named(self, name: str, k: int, filter: Filter | None = None) -> Sequence[Document]:  # noqa: A002
         """Return the passages of the document with this file name; none if the retriever cannot look it up."""
         found = getattr(self._retriever, "document_named", None)

@@ -371,6 +371,37 @@ async def test_a_document_is_read_whole_by_its_name_or_the_pages_of_it_that_a_fi
     assert await adapter.within("/d/b.txt", TEXTS[1], 1) == []
 
 
+async def test_tables_with_the_same_columns_are_joined_but_not_those_that_may_not_be_found(opened: Open) -> None:
+    def rows(name: str, *values: str) -> list[Document]:
+        end = len(name)
+        cells = [[(0, row, 0, end, end + 3), (0, row, end + 4, end + 8, end + 11)] for row in range(len(values))]
+        return [
+            Document(f"{name}: {value}\nsize: {row}", metadata={"row": row, CELLS: cells[row]})
+            for row, value in enumerate(values)
+        ]
+
+    store = put(
+        opened(),
+        file("/d/a.csv", rows("50%_", "a", "b")),
+        file("/d/b.csv", rows("50%_", "c", "d")),
+        file("/e/c.csv", rows("50%_", "e", "f")),
+        file("/e/d.csv", rows("50 x_", "g", "h")),
+    )
+    assert list(store.sources_with(["50%_", "size"])) == ["/d/a.csv", "/d/b.csv", "/e/c.csv"]
+
+    async def sources(question: str = "How many?", only: Filter | None = None, **options: Any) -> list[str]:
+        adapter = RetrieverAdapter(store.as_retriever(search_kwargs=options))
+        table = await adapter.table_of("/d/a.csv", 0)
+        assert table
+        return list((await adapter.joined_table(table, question, only)).sources)
+
+    assert await sources() == ["/d/a.csv", "/d/b.csv", "/e/c.csv"]
+    assert await sources(visible=lambda path: path != b"/d/b.csv") == ["/d/a.csv", "/e/c.csv"]
+    assert await sources(only=Filter(sources=("d",))) == ["/d/a.csv", "/d/b.csv"]
+    assert await sources(only=Filter(since=date(2020, 1, 1))) == ["/d/a.csv"]
+    assert await sources("How many has c?") == ["/e/c.csv"]
+
+
 async def test_a_table_is_kept_until_its_document_changes(opened: Open) -> None:
     def row(number: int, size: int) -> Document:
         return Document(f"name: a{number}\nsize: {size}", metadata={"row": number, CELLS: cells(number)})

@@ -2,6 +2,7 @@ from typing import Any
 
 import pytest
 
+from core.types import Queried
 from graph.edges import (
     after_decide,
     after_generate,
@@ -138,6 +139,7 @@ RELEVANT = {one["id"]: verdict("relevant") for one in TWO}
         ({"accepted": True, "stops": STOPPED}, "finish"),
         ({"accepted": True, "route": "direct"}, "finish"),
         ({"accepted": True, "compares": False}, "finish"),
+        ({"accepted": True, "queried": Queried(sql="", source="a", rows=2, carried_by=2)}, "finish"),
         ({"accepted": True, "verdicts": {TWO[0]["id"]: verdict("relevant")}}, "finish"),
         ({"accepted": True, "found": [TWO[0], {**TWO[1], "source": "a.txt"}]}, "finish"),
     ],

@@ -5,7 +5,7 @@ import pytest
 from langchain_core.documents import Document
 
 from core.errors import IndexDamaged
-from core.types import Passage
+from core.types import Passage, Queried
 from core.wording import WORDINGS
 from grounding.answers import LONGEST_ANSWER
 from nodes.finish import MOST_SOURCES, citations_of, conflicts_of, disagreement, finish, mark_claims
@@ -214,6 +214,24 @@ async def test_a_name_of_an_earlier_question_need_not_be_in_what_is_quoted(
     begun = state("And of Seewald?", best=best, found=found, standalone=standalone, rewritten=rewritten)
     update = await run_node(finish, begun, retriever=Searched(b="No other."))
     assert update["outcome"] == outcome
+
+
+@pytest.mark.parametrize(
+    ("files", "named"),
+    [
+        (["/d/Bergli.md", "/d/Seewald.md"], "From all 8 rows of Bergli.md, Seewald.md: SELECT 1"),
+        ([f"/d/{n}.csv" for n in range(6)], "From all 8 rows of 0.csv, …, 5.csv (6): SELECT 1"),
+    ],
+)
+async def test_a_query_over_several_files_names_them_and_answers_for_all_of_them(files: list[str], named: str) -> None:
+    best = candidate_of(draft("Seewald.", ["Income: 6."]), [claim("Seewald.", within="Income: 6.")])
+    queried = Queried(sql="SELECT 1", source=files[0], rows=8, carried_by=1, sources=files)
+    found = [passage("Income: 6.", source="/d/Seewald.md")]
+    begun = state("Which of Bergli and Seewald had more?", best=best, found=found, queried=queried)
+    texts = dict.fromkeys(files, "Bergli") | {"/d/Seewald.md": "Seewald"}
+    update = await run_node(finish, begun, retriever=Searched(**texts))
+    assert update["outcome"] == "grounded"
+    assert named in update["answer"]
 
 
 def refused(passages: list[Passage], relevance: Sequence[float], **changes: Any) -> SelfRAGState:
