@@ -21,9 +21,9 @@ from retrieval.searching_store import Store
 from retrieval.tables import BEFORE_FIGURE, MOST_ROWS, Table, table_from
 
 FILE = "file"  # the name of the column that tells a row's file
-ALIKE = 0.8  # share of the columns of two tables that both have
+RELATED, ALIKE = 0.5, 0.8  # share of two tables' columns that both have; between these no other column is queried
 REPEATED = 0.5  # share of a table's rows that another one has: an export may begin with the rows of an earlier one
-MOST_SOUGHT, LONGEST_SOUGHT = 5, 100  # columns, and characters of a name, by which documents are sought
+MOST_SOUGHT, LONGEST_SOUGHT = 2, 100  # columns, and characters of a name, by which documents are sought
 TO_YEAR = r"((?:19|20)\d\d) ?(?:[-–]|to|through|until|bis|à|a) ?((?:19|20)\d\d)"
 RANGE = re.compile(rf"\b{TO_YEAR}\b|\b(?:between|zwischen|entre) {TO_YEAR.replace('[-–]', 'and|und|et|y')}\b")
 SAME = 0.1  # share of what rows speak of that is in several files
@@ -39,7 +39,7 @@ def tables_asked(
     Just ``table`` if all have too many rows together, or ``only`` has conditions on pages or days.
     """
     full = [one.name for one, cells in zip(table.columns, zip(*table.cells, strict=True), strict=True) if all(cells)]
-    sizes = store.sources_with([name[:LONGEST_SOUGHT] for name in full[:MOST_SOUGHT]], visible) if full else {}
+    sizes = store.sources_with([f"{name}: "[:LONGEST_SOUGHT] for name in full[:MOST_SOUGHT]], visible) if full else {}
     if only:
         fitting = set(matching(enumerate(map(os.fsencode, sizes)), only.sources))
         sizes = {source: size for at, (source, size) in enumerate(sizes.items()) if at in fitting}
@@ -60,7 +60,7 @@ def table_like(table: Table, passages: Sequence[Document]) -> Table | None:
         for number, _, start, middle, _ in passage.metadata.get(CELLS) or ():
             names[number].add(passage.page_content[start : max(start, middle)].casefold())
     own = {column.name.casefold() for column in table.columns}
-    alike = [number for number, each in names.items() if len(own & each) >= ALIKE * len(own | each)]
+    alike = [number for number, each in names.items() if len(own & each) >= RELATED * len(own | each)]
     found = [one for number in alike if (one := Table.of(passages, number))]
     titled = [one for one in found if one.title == table.title]
     return titled[0] if len(titled) == 1 else _stacked(found) if found else None
@@ -140,7 +140,11 @@ def joined(tables: Sequence[Table]) -> Table:
     if len(tables) == 1:
         return tables[0]
     table = _stacked(tables, names_apart([one.source for one in tables]))
-    return replace(table, repeats_rows=_repeats_rows(table))
+    names = [{column.name.casefold() for column in one.columns} for one in tables]
+    every = set().union(*names)
+    lacked = set().union(*(every - own for own in names if len(own) < ALIKE * len(every)))
+    partial_keys = frozenset(one.key for one in table.columns if one.name.casefold() in lacked)
+    return replace(table, repeats_rows=_repeats_rows(table), partial_keys=partial_keys)
 
 
 def _stacked(tables: Sequence[Table], files: Sequence[str] = ()) -> Table:

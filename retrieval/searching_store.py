@@ -17,6 +17,7 @@ from langchain_core.vectorstores import VectorStore
 from core.errors import RequestError
 from core.text import clean
 from retrieval.adjoining import READ, READ_OF_DOCUMENT, first, joined_text, last
+from retrieval.documents.loaded import CELLS
 from retrieval.filters import Filter, Visible
 from retrieval.named_documents import entitle, entitle_by_file, is_named, named_documents, names_lacked
 from retrieval.passage_columns import row_id
@@ -48,7 +49,7 @@ _TOUCH = "UPDATE documents SET mtime_ns = ?"
 _FILES = "SELECT passages.id, document, path, sha256 FROM passages JOIN documents ON documents.id = document"
 _WITH_WORDS = (
     "SELECT path, passages FROM documents WHERE passages > 0 AND EXISTS "
-    "(SELECT 1 FROM passages WHERE document = documents.id AND text LIKE ? ESCAPE '^') ORDER BY path"
+    "(SELECT 1 FROM passages WHERE document = documents.id AND extra LIKE ? AND text LIKE ? ESCAPE '^') ORDER BY path"
 )
 _LIKE = re.compile("[%_^]")  # characters that LIKE takes for others
 File = tuple[int, bytes, str | None]  # a document's id, path and hash
@@ -273,10 +274,10 @@ class Store(VectorStore):
         return table
 
     def sources_with(self, words: Iterable[str], visible: Visible | None = None) -> dict[str, int]:
-        """Return documents of which a passage has these words in their order, by source: how many passages each has."""
+        """Return how many passages each document has that has a table, and these words in their order in a passage."""
         pattern = "%".join(["", *(_LIKE.sub(r"^\g<0>", word) for word in words), ""])
         with self.database.reading() as connection:
-            found = connection.execute(_WITH_WORDS.replace("?", self.rows.MARK), (pattern,)).fetchall()
+            found = connection.execute(_WITH_WORDS.replace("?", self.rows.MARK), (f'%"{CELLS}"%', pattern)).fetchall()
         known = ((bytes(path), size) for path, size in found)
         return {path.decode("utf-8", "replace"): size for path, size in known if visible is None or visible(path)}
 

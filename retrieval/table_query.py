@@ -89,6 +89,8 @@ def parsed(written: str, table: Table) -> "exp.Select":
         if column.name.casefold() not in known and not isinstance(column.this, exp.Star):
             keys = ", ".join(one.key for one in table.columns)
             raise QueryError(f"There is no column {column.name} in this table, whose columns are {keys}.")
+        if column.name.casefold() in table.partial_keys:
+            raise QueryError(f"Not all files have the column {column.name}.")
     if text := _ordered_text(query, table):
         raise QueryError(f"{text} has texts, which have no sum and no order: use a figure or a date.")
     return query

@@ -39,7 +39,8 @@ class Table:
     ``places`` are the numbers of each row's table and of the row in its document. ``notes`` maps a document's source
     and a mark in a cell, such as *, to the note below the table: the note's passage, and where the note begins and ends
     in it. ``file_key`` is the key of the column that tells a row's file, if the rows are of several files;
-    ``repeats_rows`` says that these speak of the same things or days.
+    ``repeats_rows`` says that these speak of the same things or days, and not all files have the columns
+    ``partial_keys``.
     """
 
     source: str
@@ -52,6 +53,7 @@ class Table:
     notes: Notes
     file_key: str = ""
     repeats_rows: bool = False
+    partial_keys: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, passages: Iterable[Document], number: int) -> "Table | None":

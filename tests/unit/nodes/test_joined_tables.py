@@ -198,9 +198,22 @@ def test_rows_that_few_files_share_by_chance_are_all_counted() -> None:
         (f"{HEAD}12,2025-03-01,Egger,Hose,1,19.90\n", False),
         (f"{HEAD}12,2025-03-01,Egger,Hose,1,19.90\n13,2025-03-02,Egger,Rake,1,12.50\n", True),
         (f"{HEAD[:-1]},Note\n12,2025-03-01,E,H,1,19.90,x\n13,2025-03-01,E,H,1,2,y\n", True),
+        (f"{HEAD[:-1]},Note,Rep,Tax,Net\n12,2025-03-01,E,H,1,9,x,y,1,1\n13,2025-03-01,E,H,1,2,y,z,1,1\n", True),
         ("Order,Date,Driver,Car\n9,2025-03-01,Egger,VW\n10,2025-03-02,Egger,VW\n", False),
     ],
 )
 def test_tables_are_joined_that_share_most_columns_and_have_rows(other: str, is_joined: bool) -> None:
     files = {"/d/orders_2025-01.csv": ORDERS["/d/orders_2025-01.csv"], "/d/orders_2025-03.csv": other}
     assert bool(joined(tables_for(files)).file_key) is is_joined
+
+
+@pytest.mark.parametrize(("column", "failed"), [("amount", ""), ("votes", "Not all files have the column votes.")])
+async def test_a_column_that_only_some_files_have_is_not_queried(column: str, failed: str) -> None:
+    files = {
+        "/d/a.csv": "county,amount,size\nA,4,1\nB,2,2\n",
+        "/d/b.csv": "county,amount,size,votes,share\nC,3,4,4,5\nD,9,7,8,6\n",
+    }
+    select = "SELECT county FROM data ORDER BY amount DESC LIMIT 1".replace("amount", column)
+    update = await asked(files, f"Which county has the highest {column}?", select, *([select] if failed else ()))
+    assert update["decided"]["failed"].startswith(failed)
+    assert update["decided"]["accepted"] is not bool(failed)
