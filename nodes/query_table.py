@@ -15,7 +15,8 @@ from grounding.language import is_english
 from grounding.names import lexicon_of
 from nodes.finish import wording_of
 from nodes.found_passages import as_passage, each_once, identity_of
-from nodes.query_checks import Named, cells_named_by, hint, tried
+from nodes.named_cells import Named, cells_named_by
+from nodes.query_checks import hint, tried
 from nodes.unnamed import SEARCHED, in_document
 from prompts.delimiters import as_data
 from prompts.query_table import FITS, MAX_TOKENS, NO_QUERY, QUERY_TABLE, REQUERY_TABLE
@@ -32,6 +33,7 @@ MOST_CITED = 10  # rows
 DISTINCT = 12  # values of a column that are all named to the model
 EXAMPLES = 3  # cells of a column that has too many to name
 LONGEST_SHOWN = 60  # characters of a cell
+TOO_MANY = "The files with its columns have too many rows together: name one of them."
 NO_WORD = re.compile(r"[\W\d_]+")
 JOINED = re.compile(r"\b(SELECT|FROM|WHERE|BY)(?=[^\W\dA-Z])")  # as the embedded model writes before umlauts
 FENCE = re.compile(r"```(?:sql)?|```", re.IGNORECASE)
@@ -48,10 +50,11 @@ async def query_table(state: SelfRAGState, services: Services, runtime: Runtime[
     table = await retriever.table_of(within["source"], within["number"])
     if table is None:
         return {"table": None, "decided": {"query": None, "accepted": False}}
-    table = await retriever.joined_table(table, question, runtime.context.filter)
+    every = await retriever.joined_table(table, question, runtime.context.filter)
+    table = every or table
     described = as_data(await asyncio.to_thread(description, table, question))
     named = await asyncio.to_thread(cells_named_by, table, question)
-    query, found, why = "", None, await _other_subject(question, table, services)
+    query, found, why = "", None, await _other_subject(question, table, services) if every else TOO_MANY
     if not why:
         query, found, why = await _write_query(table, described, question, named, services)
     verdict = None

@@ -40,8 +40,11 @@ class RetrieverAdapter:
         store = self._store
         return await run_in_executor(None, store.table_of, source, number) if store else None
 
-    async def joined_table(self, table: Table, question: str, filter: Filter | None = None) -> Table:  # noqa: A002
-        """Return the rows of a table with those of the other documents that a question asks of: see `tables_asked`."""
+    async def joined_table(self, table: Table, question: str, filter: Filter | None = None) -> Table | None:  # noqa: A002
+        """Return the rows of a table with those of other documents that a question asks of; None if they are too many.
+
+        See `tables_asked`.
+        """
         store = self._store
         if not store:
             return table

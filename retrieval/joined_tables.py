@@ -34,23 +34,27 @@ TRAILING = re.compile(r"(?:[\W_]+[^\W\d_]+)*$")
 def tables_asked(
     store: Store, table: Table, question: str, only: Filter | None = None, visible: Visible | None = None
 ) -> list[Table]:
-    """Return the table of each document that has the columns of ``table`` and is `asked_for`.
+    """Return the tables of the documents that a question names, of those with the columns of ``table``; else all.
 
-    Just ``table`` if all have too many rows together, or ``only`` has conditions on pages or days.
+    A document is named by its file (`named_files`), or by a name in its title, or one that only some of the tables
+    have. The result is empty if the tables have too many rows together. It is just ``table`` if ``only`` has conditions
+    on pages or days.
     """
     full = [one.name for one, cells in zip(table.columns, zip(*table.cells, strict=True), strict=True) if all(cells)]
     sizes = store.sources_with([f"{name}: "[:LONGEST_SOUGHT] for name in full[:MOST_SOUGHT]], visible) if full else {}
-    if only:
-        fitting = set(matching(enumerate(map(os.fsencode, sizes)), only.sources))
-        sizes = {source: size for at, (source, size) in enumerate(sizes.items()) if at in fitting}
-    sizes.pop(table.source, None)
-    if not sizes or sum(sizes.values()) > MOST_ROWS or (only and (only.pages or only.since or only.until)):
+    if only and (only.pages or only.since or only.until):
         return [table]
-    key = tuple(column.name for column in table.columns), table.title
-    read = partial(table_like, table)
-    others = [store.read_once(source, key, read) for source in sizes]
-    tables = sorted([table, *filter(None, others)], key=lambda one: one.source)
-    return asked_for(tables, question) if len(tables) > 1 else tables
+    sources = sorted({table.source, *sizes})
+    if only:
+        fitting = set(matching(enumerate(map(os.fsencode, sources)), only.sources))
+        sources = [one for at, one in enumerate(sources) if at in fitting]
+    if len(sources) > 1:
+        sources = named_files(sources, question)
+    if sum(sizes.get(one, 0) for one in sources if one != table.source) > MOST_ROWS:
+        return []
+    key, read = (tuple(column.name for column in table.columns), table.title), partial(table_like, table)
+    found = [table if one == table.source else store.read_once(one, key, read) for one in sources]
+    return _of_names([one for one in found if one] or [table], question)
 
 
 def table_like(table: Table, passages: Sequence[Document]) -> Table | None:
@@ -66,31 +70,34 @@ def table_like(table: Table, passages: Sequence[Document]) -> Table | None:
     return titled[0] if len(titled) == 1 else _stacked(found) if found else None
 
 
-def asked_for(tables: Sequence[Table], question: str) -> list[Table]:
-    """Return the tables of the documents that a question names; all if it names none.
+def _of_names(tables: Sequence[Table], question: str) -> list[Table]:
+    """Return the tables with a name of the question in their titles, or else in their rows; all if none has one."""
+    files = names_apart([one.source for one in tables])
+    subjects = [f"{file}\n{section_of(one.passages[0].metadata)}" for file, one in zip(files, tables, strict=True)]
+    having = set[int]()
+    for words in names_asked_for(question) if len(tables) > 1 else ():
+        sought = [word.casefold() for word in words]
+        titled = [at for at, subject in enumerate(subjects) if has_name(words, subject)]
+        having.update(titled or (at for at, one in enumerate(tables) if any(map(one.folded.__contains__, sought))))
+    return [one for at, one in enumerate(tables) if at in having] or list(tables)
 
-    A document is named by what tells its file's name from the others'; or else by the year in that name, and by a name
-    in its title, or one that only some of the tables have. From 1990 to 1994 names the years between, too.
+
+def named_files(sources: Sequence[str], question: str) -> list[str]:
+    """Return the files that a question names, by what tells them apart, by a month or by a year; else all.
+
+    From 1990 to 1994 names the years between, too.
     """
     for found in RANGE.findall(question):
         first, last = filter(None, found)
         question += "".join(f" {year}" for year in range(int(first), int(last)))
-    files = names_apart([one.source for one in tables])
+    files = names_apart(sources)
     forms = [
-        {file, BEFORE_FIGURE.sub("", file), _words(Path(one.source).stem)}
-        for file, one in zip(files, tables, strict=True)
+        {file, BEFORE_FIGURE.sub("", file), _words(Path(source).stem)}
+        for file, source in zip(files, sources, strict=True)
     ]
-    if named := _by_file(forms, question):
-        return [tables[at] for at in named]
     years = set(YEAR.findall(question))
-    kept = [at for at, one in enumerate(files) if years & set(YEAR.findall(one))] or range(len(tables))
-    subjects = [f"{file}\n{section_of(one.passages[0].metadata)}" for file, one in zip(files, tables, strict=True)]
-    folded = ["\n".join(dict.fromkeys(row.page_content for row in one.passages)).casefold() for one in tables]
-    having = set[int]()
-    for words in names_asked_for(question):
-        titled = [at for at in kept if has_name(words, subjects[at])]
-        having.update(titled or (at for at in kept if any(word.casefold() in folded[at] for word in words)))
-    return [tables[at] for at in sorted(having) or kept]
+    named = _by_file(forms, question) or [at for at, one in enumerate(files) if years & set(YEAR.findall(one))]
+    return [sources[at] for at in named] or list(sources)
 
 
 def _by_file(forms: Sequence[set[str]], question: str) -> list[int]:
@@ -135,10 +142,10 @@ def _shared(sequences: Sequence[Sequence[str]]) -> list[str]:
     return [one[0] for one in takewhile(lambda each: len(set(each)) == 1, zip(*sequences, strict=False))]
 
 
-def joined(tables: Sequence[Table]) -> Table:
-    """Return the rows of tables as one table, with a column that tells the file; a single table as it is."""
-    if len(tables) == 1:
-        return tables[0]
+def joined(tables: Sequence[Table]) -> Table | None:
+    """Return the rows of tables as one table, with a column that tells the file; a single table as it is, or None."""
+    if len(tables) < 2:
+        return next(iter(tables), None)
     table = _stacked(tables, names_apart([one.source for one in tables]))
     names = [{column.name.casefold() for column in one.columns} for one in tables]
     every = set().union(*names)

@@ -5,6 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -88,7 +89,12 @@ class Table:
         places = [(number, row) for row in rows]
         return table_from(source, title, list(names), cells, [passage for passage, _ in ordered], places, notes)
 
-    @property
+    @cached_property
+    def folded(self) -> str:
+        """The passages of the rows, in lower case."""
+        return "\n".join(dict.fromkeys(one.page_content for one in self.passages)).casefold()
+
+    @cached_property
     def sources(self) -> dict[str, None]:
         """The documents that the rows are from, in their order."""
         return dict.fromkeys(str(one.metadata.get("source", "")) for one in self.passages)

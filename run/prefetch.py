@@ -35,8 +35,8 @@ class PrefetchingRetriever:
         found = getattr(self._retriever, "table_of", None)
         return await found(source, number) if found else None
 
-    async def joined_table(self, table: Table, question: str, filter: Filter | None = None) -> Table:  # noqa: A002
-        """Return a table with the rows of others that have its columns; as it is if the retriever has no others."""
+    async def joined_table(self, table: Table, question: str, filter: Filter | None = None) -> Table | None:  # noqa: A002
+        """Return a table with the rows of others that have its columns; None if they are too many together."""
         found = getattr(self._retriever, "joined_table", None)
         return await found(table, question, filter) if found else table
 

@@ -172,24 +172,26 @@ def test_files_are_told_apart_by_what_they_do_not_share(sources: tuple[str, ...]
     assert names_apart(sources) == names
 
 
-def tables_for(files: Mapping[str, str], question: str = "How many?") -> list[Table]:
+def joined_of(files: Mapping[str, str]) -> Table:
     library, source = Library(files=files), next(iter(files))
     table = Table.of(library.passages_of(source), 0)
     assert table
-    return tables_asked(library, table, question)  # type: ignore[arg-type]
+    found = joined(tables_asked(library, table, "How many?"))  # type: ignore[arg-type]
+    assert found
+    return found
 
 
 def test_a_copy_and_an_export_that_begins_with_an_earlier_one_are_not_counted_twice() -> None:
     january, february = ORDERS.values()
     longer = january + february.removeprefix(HEAD)
     files = {"/d/a.csv": january, "/d/copy of a.csv": january, "/d/b.csv": longer}
-    assert [row[0] for row in joined(tables_for(files)).cells] == [str(n) for n in range(1, 12)]
+    assert [row[0] for row in joined_of(files).cells] == [str(n) for n in range(1, 12)]
 
 
 def test_rows_that_few_files_share_by_chance_are_all_counted() -> None:
     first = "Product,Size\n" + "".join(f"p{n},{n}\n" for n in range(9))
     other = "Product,Size\np1,1\n" + "".join(f"q{n},{n}\n" for n in range(9))
-    assert len(joined(tables_for({"/d/a.csv": first, "/d/b.csv": other})).cells) == 19
+    assert len(joined_of({"/d/a.csv": first, "/d/b.csv": other}).cells) == 19
 
 
 @pytest.mark.parametrize(
@@ -204,7 +206,7 @@ def test_rows_that_few_files_share_by_chance_are_all_counted() -> None:
 )
 def test_tables_are_joined_that_share_most_columns_and_have_rows(other: str, is_joined: bool) -> None:
     files = {"/d/orders_2025-01.csv": ORDERS["/d/orders_2025-01.csv"], "/d/orders_2025-03.csv": other}
-    assert bool(joined(tables_for(files)).file_key) is is_joined
+    assert bool(joined_of(files).file_key) is is_joined
 
 
 @pytest.mark.parametrize(("column", "failed"), [("amount", ""), ("votes", "Not all files have the column votes.")])
@@ -217,3 +219,22 @@ async def test_a_column_that_only_some_files_have_is_not_queried(column: str, fa
     update = await asked(files, f"Which county has the highest {column}?", select, *([select] if failed else ()))
     assert update["decided"]["failed"].startswith(failed)
     assert update["decided"]["accepted"] is not bool(failed)
+
+
+async def test_files_with_too_many_rows_are_not_asked_unless_one_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("retrieval.joined_tables.MOST_ROWS", 5)
+    update = await asked(ORDERS, "How many orders are there?")
+    assert update["decided"]["failed"].startswith("The files with its columns have too many rows")
+    assert "drafts" not in update
+    update = await asked(ORDERS, "How many orders in orders_2025-01.csv?", "SELECT COUNT(*) FROM data")
+    assert update["drafts"][0]["text"] == "5"
+
+
+async def test_a_document_is_named_by_a_name_in_its_title_or_else_in_its_rows() -> None:
+    head = "year,film,role\n"
+    files = {
+        "/d/p1.csv": f"{head}1994,Dawn,Ann Lee\n1995,Noon,Ann Lee\n",
+        "/d/p2.csv": f"{head}1994,Dusk,Bo Orr\n1996,Rain,Bo Orr\n",
+    }
+    update = await asked(files, "How many films have the role Bo Orr?", "SELECT COUNT(*) FROM data")
+    assert (update["drafts"][0]["text"], update["queried"]["source"]) == ("2", "/d/p2.csv")
