@@ -36,9 +36,8 @@ def tables_asked(
 ) -> list[Table]:
     """Return the tables of the documents that a question names, of those with the columns of ``table``; else all.
 
-    A document is named by its file (`named_files`), or by a name in its title, or one that only some of the tables
-    have. The result is empty if the tables have too many rows together. It is just ``table`` if ``only`` has conditions
-    on pages or days.
+    A document is named by its file (`named_files`), or by a name in its title. The result is empty if the tables have
+    too many rows together. It is just ``table`` if ``only`` has conditions on pages or days.
     """
     full = [one.name for one, cells in zip(table.columns, zip(*table.cells, strict=True), strict=True) if all(cells)]
     sizes = store.sources_with([f"{name}: "[:LONGEST_SOUGHT] for name in full[:MOST_SOUGHT]], visible) if full else {}
@@ -71,15 +70,12 @@ def table_like(table: Table, passages: Sequence[Document]) -> Table | None:
 
 
 def _of_names(tables: Sequence[Table], question: str) -> list[Table]:
-    """Return the tables with a name of the question in their titles, or else in their rows; all if none has one."""
+    """Return the tables of which the title or the file has a name of the question; all if none has."""
     files = names_apart([one.source for one in tables])
     subjects = [f"{file}\n{section_of(one.passages[0].metadata)}" for file, one in zip(files, tables, strict=True)]
-    having = set[int]()
-    for words in names_asked_for(question) if len(tables) > 1 else ():
-        sought = [word.casefold() for word in words]
-        titled = [at for at, subject in enumerate(subjects) if has_name(words, subject)]
-        having.update(titled or (at for at, one in enumerate(tables) if any(map(one.folded.__contains__, sought))))
-    return [one for at, one in enumerate(tables) if at in having] or list(tables)
+    asked = names_asked_for(question) if len(tables) > 1 else []
+    titled = [any(has_name(words, subject) for words in asked) for subject in subjects]
+    return [one for one, is_titled in zip(tables, titled, strict=True) if is_titled] or list(tables)
 
 
 def named_files(sources: Sequence[str], question: str) -> list[str]:

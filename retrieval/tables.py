@@ -90,11 +90,6 @@ class Table:
         return table_from(source, title, list(names), cells, [passage for passage, _ in ordered], places, notes)
 
     @cached_property
-    def folded(self) -> str:
-        """The passages of the rows, in lower case."""
-        return "\n".join(dict.fromkeys(one.page_content for one in self.passages)).casefold()
-
-    @cached_property
     def sources(self) -> dict[str, None]:
         """The documents that the rows are from, in their order."""
         return dict.fromkeys(str(one.metadata.get("source", "")) for one in self.passages)

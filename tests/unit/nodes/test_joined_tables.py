@@ -1,6 +1,7 @@
 """The exports of several months, or the figures of several companies, are asked as one table."""
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -33,8 +34,12 @@ WEATHER = {
 }
 
 
-async def asked(files: Mapping[str, str], question: str, *selects: str) -> Any:
+async def asked(
+    files: Mapping[str, str], question: str, *selects: str, titles: Mapping[str, str] = MappingProxyType({})
+) -> Any:
     library = Library(files=files)
+    for one in library.passages:
+        one.metadata["title"] = titles.get(one.metadata["source"], "")
     found = [as_passage(library.passages[0])]
     before = state(question, table=TableFound(source=next(iter(files)), number=0), passages=found, found=found)
     generator = ScriptedGenerator(selects=selects[:1], selects_again=selects[1:])
@@ -230,11 +235,12 @@ async def test_files_with_too_many_rows_are_not_asked_unless_one_is_named(monkey
     assert update["drafts"][0]["text"] == "5"
 
 
-async def test_a_document_is_named_by_a_name_in_its_title_or_else_in_its_rows() -> None:
-    head = "year,film,role\n"
-    files = {
-        "/d/p1.csv": f"{head}1994,Dawn,Ann Lee\n1995,Noon,Ann Lee\n",
-        "/d/p2.csv": f"{head}1994,Dusk,Bo Orr\n1996,Rain,Bo Orr\n",
-    }
-    update = await asked(files, "How many films have the role Bo Orr?", "SELECT COUNT(*) FROM data")
+async def test_a_document_is_named_by_a_name_in_its_title_and_not_by_one_in_its_rows() -> None:
+    rows = "year,film,with\n1994,Dawn,{}\n1995,Noon,Cy\n1996,Rain,Cy\n"
+    files = {"/d/p1.csv": rows.format("Bo Orr"), "/d/p2.csv": rows.format("Ann Lee").replace("Noon", "Dusk")}
+    titles = {"/d/p1.csv": "Films of Ann Lee", "/d/p2.csv": "Films of Bo Orr"}
+    update = await asked(files, "How many films with Cy has Bo Orr made?", "SELECT COUNT(*) FROM data", titles=titles)
     assert (update["drafts"][0]["text"], update["queried"]["source"]) == ("2", "/d/p2.csv")
+    select = "SELECT COUNT(*) FROM data WHERE customer <> 'Brunner'"
+    update = await asked(ORDERS, "How many orders are not of Brunner?", select)
+    assert update["drafts"][0]["text"] == "10"
