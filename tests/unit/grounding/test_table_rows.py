@@ -53,6 +53,7 @@ THOUSANDS = "Balance (in thousands, except per share data)"
         ("In Millions: Goods | May 31, 2020: $1,142.6", "", ["$1,142.6 (In Millions)"]),
         ("Cash | 2020: 7 | Founded: 1984", THOUSANDS, ["7 (in thousands)", "1984"]),
         ("Earned per share | 2020: 1.25", THOUSANDS, ["1.25"]),
+        ("Net periodic pension cost | 2020: 12", THOUSANDS, ["12 (in thousands)"]),
         ("Employees (in thousands) | 2020: 110.6", "Five years (in millions)", ["110.6 (in thousands)"]),
         ("Cash | 2020: 7", "What was paid in millions of cases", ["7"]),
         ("Income\nof a year (in millions)\nCash | 2020: 7", "", ["7 (in millions)"]),
