@@ -11,7 +11,9 @@ BARE = re.compile(r"(?!(?:19|20)\d\d$)(?:[$€£] ?)?[-−(]?[\d.,'’ ]*\d\)?")
 SCALE = re.compile(
     r"(?:(?:dollars|euros|usd|eur|us\$|[$€£]) )?(?:in )?(?:[$€£] ?)?(?:thousands|millions|billions)\b", re.IGNORECASE
 )
-UNSCALED = re.compile(r"%|\b(?:per|percent\w*|shares?|ratio|rate|margin|number|employees|persons|stores|days)\b", re.IGNORECASE)
+UNSCALED = re.compile(
+    r"%|\b(?:per(?:cent\w*)?|shares?|ratio|rate|margin|number|employees|persons|stores|days)\b", re.IGNORECASE
+)
 
 
 def of_another_row(quote: str, text: str, question: str) -> str:
