@@ -27,6 +27,7 @@ MOST_SOUGHT, LONGEST_SOUGHT = 2, 100  # columns, and characters of a name, by wh
 TO_YEAR = r"((?:19|20)\d\d) ?(?:[-–]|to|through|until|bis|à|a) ?((?:19|20)\d\d)"
 RANGE = re.compile(rf"\b{TO_YEAR}\b|\b(?:between|zwischen|entre) {TO_YEAR.replace('[-–]', 'and|und|et|y')}\b")
 SAME = 0.1  # share of what rows speak of that is in several files
+SHORT = re.compile(r"\d{1,3}")  # the name of a file that a figure of the question does not name
 LEADING = re.compile(r"(?:[^\W\d_]+[\W_]+)*")
 TRAILING = re.compile(r"(?:[\W_]+[^\W\d_]+)*$")
 
@@ -103,7 +104,7 @@ def _by_file(forms: Sequence[set[str]], question: str) -> list[int]:
         at
         for at, own in enumerate(forms)
         for form in own
-        if having[form] == 1 and form.casefold() not in STOP_WORDS
+        if having[form] == 1 and form.casefold() not in STOP_WORDS and not SHORT.fullmatch(form)
         if re.search(rf"(?<!\w){re.escape(form.casefold())}(?!\w)", asked)
     ]
     if not found:

@@ -9,7 +9,7 @@ import pytest
 from core.types import TableFound
 from nodes.found_passages import as_passage
 from nodes.query_table import query_table
-from retrieval.joined_tables import joined, names_apart, tables_asked
+from retrieval.joined_tables import joined, named_files, names_apart, tables_asked
 from retrieval.tables import Table
 from tests.scripted import ScriptedCritic, ScriptedGenerator, run_node, state
 from tests.stations import Library
@@ -175,6 +175,18 @@ async def test_a_result_is_quoted_from_each_file_and_names_all_that_were_read() 
 )
 def test_files_are_told_apart_by_what_they_do_not_share(sources: tuple[str, ...], names: list[str]) -> None:
     assert names_apart(sources) == names
+
+
+@pytest.mark.parametrize(
+    ("question", "named"),
+    [
+        ("How many parts have more than 2 holes?", ["1", "2"]),
+        ("How many parts of batch 2 have holes?", ["2"]),
+        ("How many parts in batch_2.csv have holes?", ["2"]),
+    ],
+)
+def test_a_figure_alone_names_no_file(question: str, named: list[str]) -> None:
+    assert named_files(["/d/batch_1.csv", "/d/batch_2.csv"], question) == [f"/d/batch_{one}.csv" for one in named]
 
 
 def joined_of(files: Mapping[str, str]) -> Table:
