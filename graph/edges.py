@@ -87,7 +87,8 @@ def after_generate(state: SelfRAGState) -> list[Literal["hallucination_check", "
 def after_select(state: SelfRAGState) -> Literal["retrieve", "generate", "rewrite_query", "compare_answers", "finish"]:
     """While no answer is accepted, redraft, then search again. In the end compare documents if several are relevant.
 
-    If a direct answer was not accepted, search for the first time. A long answer goes on with its next segment.
+    The result of a query is compared with nothing, as it rests on all rows of a table. If a direct answer was not
+    accepted, search for the first time. A long answer goes on with its next segment.
     """
     if state["stops"] or state["route"] != "retrieve":
         return "finish"

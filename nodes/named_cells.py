@@ -3,7 +3,6 @@
 import re
 from collections import Counter
 from collections.abc import Iterator
-from itertools import chain
 from typing import NamedTuple
 
 from core.words import STOP_WORDS
@@ -51,7 +50,7 @@ def cells_named_by(table: Table, question: str) -> Named:
     files = [cell for cell, key in named.items() if key == table.file_key]
     if len(files) < len(table.sources):  # from 1990 to 1994: the table has no other years
         named = {cell: key for cell, key in named.items() if cell not in files}
-    having = Counter(chain.from_iterable({row[index] for row in table.cells} for index, _ in texts))
+    having = Counter(cell for index, _ in texts for cell in named.keys() & {row[index] for row in table.cells})
     return Named(named, asked, frozenset(cell for cell in named if having[cell] > 1))
 
 

@@ -20,12 +20,15 @@ from retrieval.filters import Filter, Visible, matching
 from retrieval.searching_store import Store
 from retrieval.tables import BEFORE_FIGURE, MOST_ROWS, Table, table_from
 
-FILE = "file"  # the name of the column that tells a row's file
+FILE = "file"  # the name of the column with a row's file
 RELATED, ALIKE = 0.5, 0.8  # share of two tables' columns that both have; between these no other column is queried
 REPEATED = 0.5  # share of a table's rows that another one has: an export may begin with the rows of an earlier one
 MOST_SOUGHT, LONGEST_SOUGHT = 2, 100  # columns, and characters of a name, by which documents are sought
-TO_YEAR = r"((?:19|20)\d\d) ?(?:[-–]|to|through|until|bis|à|a) ?((?:19|20)\d\d)"
-RANGE = re.compile(rf"\b{TO_YEAR}\b|\b(?:between|zwischen|entre) {TO_YEAR.replace('[-–]', 'and|und|et|y')}\b")
+A_YEAR = r"((?:19|20)\d\d)"
+RANGE = re.compile(
+    rf"\b{A_YEAR} ?(?:[-–]|to|through|until|bis|à|a) ?{A_YEAR}\b|"
+    rf"\b(?:between|zwischen|entre) {A_YEAR} ?(?:and|und|et|y) ?{A_YEAR}\b"
+)
 SAME = 0.1  # share of what rows speak of that is in several files
 SHORT = re.compile(r"\d{1,3}")  # the name of a file that a figure of the question does not name
 LEADING = re.compile(r"(?:[^\W\d_]+[\W_]+)*")
@@ -40,10 +43,10 @@ def tables_asked(
     A document is named by its file (`named_files`), or by a name in its title. The result is empty if the tables have
     too many rows together. It is just ``table`` if ``only`` has conditions on pages or days.
     """
-    full = [one.name for one, cells in zip(table.columns, zip(*table.cells, strict=True), strict=True) if all(cells)]
-    sizes = store.sources_with([f"{name}: "[:LONGEST_SOUGHT] for name in full[:MOST_SOUGHT]], visible) if full else {}
     if only and (only.pages or only.since or only.until):
         return [table]
+    full = [one.name for one, cells in zip(table.columns, zip(*table.cells, strict=True), strict=True) if all(cells)]
+    sizes = store.sources_with([f"{name}: "[:LONGEST_SOUGHT] for name in full[:MOST_SOUGHT]], visible) if full else {}
     sources = sorted({table.source, *sizes})
     if only:
         fitting = set(matching(enumerate(map(os.fsencode, sources)), only.sources))
@@ -176,13 +179,13 @@ def _stacked(tables: Sequence[Table], files: Sequence[str] = ()) -> Table:
     title = tables[0].title if len({one.title for one in tables}) == 1 else " ".join(folders[-1:])
     notes = {key: note for one in tables for key, note in one.notes.items()}
     shown = [*names.values(), *([FILE] if files else ())]
-    return table_from(tables[0].source, title, shown, cells, passages, places, notes, file_name=FILE if files else "")
+    return table_from(tables[0].source, title, shown, cells, passages, places, notes, has_files=bool(files))
 
 
 def _repeats_rows(table: Table) -> bool:
-    """Whether rows of several files speak of the same, by all cells but their quantities: of a day at two stations.
+    """Whether several files have rows for the same things or days, such as a day at two weather stations.
 
-    If all columns have figures, the last one is taken for what was measured.
+    Rows are compared by all columns but those of quantities, or if all are of quantities, by all but the last one.
     """
     told = [at for at, one in enumerate(table.columns[:-1]) if one.kind != "number" or table.is_numbering(at)]
     told = told or list(range(len(table.columns) - 2))

@@ -49,7 +49,8 @@ _TOUCH = "UPDATE documents SET mtime_ns = ?"
 _FILES = "SELECT passages.id, document, path, sha256 FROM passages JOIN documents ON documents.id = document"
 _WITH_WORDS = (
     "SELECT path, passages FROM documents WHERE passages > 0 AND EXISTS "
-    "(SELECT 1 FROM passages WHERE document = documents.id AND extra LIKE ? AND text LIKE ? ESCAPE '^') ORDER BY path"
+    "(SELECT 1 FROM passages WHERE document = documents.id AND extra LIKE ? "
+    "AND lower(text) LIKE lower(?) ESCAPE '^') ORDER BY path"
 )
 _LIKE = re.compile("[%_^]")  # characters that LIKE takes for others
 File = tuple[int, bytes, str | None]  # a document's id, path and hash

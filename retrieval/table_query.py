@@ -206,8 +206,7 @@ def _row_text(table: Table, row: int, shown: "Sequence[exp.Expression]", values:
         elif value is not None:
             parts[one.sql("sqlite")] = _value_text(table, one, value)
     if table.file_key:
-        last = table.columns[-1].name, table.cells[row][-1] or ""
-        parts.setdefault(*last)
+        parts.setdefault(table.columns[-1].name, table.cells[row][-1] or "")
     return table.text_of(row, parts)
 
 

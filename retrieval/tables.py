@@ -77,7 +77,7 @@ class Table:
         ordered = [found[row] for row in rows]
         cells = [tuple(map(known.get, names)) for _, known in ordered]
         first = ordered[0][0]
-        source = str(first.metadata.get("source", ""))
+        source = _source_of(first)
         notes: dict[tuple[str, str], tuple[Document, int, int]] = {}
         for passage, begin in below:
             for mark, span in notes_in(passage.page_content, begin).items():
@@ -90,9 +90,9 @@ class Table:
         return table_from(source, title, list(names), cells, [passage for passage, _ in ordered], places, notes)
 
     @cached_property
-    def sources(self) -> dict[str, None]:
+    def sources(self) -> tuple[str, ...]:
         """The documents that the rows are from, in their order."""
-        return dict.fromkeys(str(one.metadata.get("source", "")) for one in self.passages)
+        return tuple(dict.fromkeys(map(_source_of, self.passages)))
 
     def label(self, row: int) -> str:
         """Return what a row is about: its first cell outside of columns of numbers; "" if all such cells are empty."""
@@ -117,7 +117,7 @@ class Table:
             return []
         used = [index for index, one in enumerate(self.columns) if one.key in sql.casefold()]
         marks = [
-            (str(self.passages[row].metadata.get("source", "")), one[1])
+            (_source_of(self.passages[row]), one[1])
             for row in rows
             for index in used
             if (one := MARKED.search(self.cells[row][index] or ""))
@@ -157,20 +157,27 @@ def table_from(
     places: list[tuple[int, int]],
     notes: Notes,
     *,
-    file_name: str = "",
+    has_files: bool = False,
 ) -> Table:
-    """Return the table of these cells, with the kind and the key of each column; that of ``file_name`` holds texts."""
+    """Return the table of these cells, with the kind and the key of each column.
+
+    If it ``has_files``, its last column tells the file of each row, and holds texts.
+    """
     by_column, marks = list(zip(*cells, strict=True)), _marks(notes)
     mark, keys = usual_mark(by_column, passages[0].page_content), _keys(names)
     typed = [kind_of(column, marks, mark) for column in by_column]
-    if file_name:
+    if has_files:
         typed[-1] = "text", list(by_column[-1])
     columns = tuple(
         Column(name, key, kind, *(form_of(name, column, mark) if kind == "number" else ()))
         for name, key, (kind, _), column in zip(names, keys, typed, by_column, strict=True)
     )
     values = list(zip(*(column for _, column in typed), strict=True))
-    return Table(source, title, columns, cells, values, passages, places, notes, keys[-1] if file_name else "")
+    return Table(source, title, columns, cells, values, passages, places, notes, keys[-1] if has_files else "")
+
+
+def _source_of(passage: Document) -> str:
+    return str(passage.metadata.get("source", ""))
 
 
 def _marks(notes: Notes) -> set[str]:

@@ -55,7 +55,7 @@ def bare_answer(record: Record) -> str:
     answer = record["answer"]
     for wording in WORDINGS.values():
         answer = answer.removeprefix(wording.not_from_documents)
-        for note in (wording.meant, wording.condition, wording.disagree, wording.queried):
+        for note in (wording.meant, wording.condition, wording.unnamed, wording.disagree, wording.queried):
             answer = answer.partition(f"\n\n{note.partition('{')[0]}")[0]
         for mark in wording.marks.values():
             answer = answer.replace(mark, "")

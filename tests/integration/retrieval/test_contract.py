@@ -387,7 +387,7 @@ async def test_tables_with_the_same_columns_are_joined_but_not_those_that_may_no
         file("/e/c.csv", rows("50%_", "e", "f")),
         file("/e/d.csv", rows("50 x_", "g", "h")),
     )
-    assert list(store.sources_with(["50%_", "size"])) == ["/d/a.csv", "/d/b.csv", "/e/c.csv"]
+    assert list(store.sources_with(["50%_", "SIZE"])) == ["/d/a.csv", "/d/b.csv", "/e/c.csv"]
 
     async def sources(question: str = "How many?", only: Filter | None = None, **options: Any) -> list[str]:
         adapter = RetrieverAdapter(store.as_retriever(search_kwargs=options))

@@ -124,6 +124,8 @@ def test_marks_and_citation_numbers_are_no_part_of_the_answer() -> None:
     for wording in WORDINGS.values():
         meant = wording.meant.format(described="the head of it", name="Ida")
         assert bare_answer(record(answer=f"In 1936.\n\n{meant}")) == "In 1936."
+        unnamed = wording.unnamed.format(names="Ida")
+        assert bare_answer(record(answer=f"In 1936.\n\n{unnamed}")) == "In 1936."
 
 
 @pytest.mark.parametrize(
